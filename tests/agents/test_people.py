@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -18,8 +20,8 @@ class Notebook(Desk):
     def begin(self, actions):
         self.told.append(("begin", actions))
 
-    def ask(self, scene, reward):
-        self.told.append(("ask", scene, reward))
+    def ask(self, scene, reward, seconds):
+        self.told.append(("ask", scene, reward, seconds))
         return 1
 
     def recall(self, reward, action):
@@ -53,7 +55,7 @@ def test_a_person_sees_scenes_and_never_observations(notebook):
     assert notebook.told == [
         ("begin", 3),
         ("recall", 0.25, 2),
-        ("ask", shown(3, 0.5), 0.5),
+        ("ask", shown(3, 0.5), 0.5, math.inf),
         ("finish", shown(0, -1.0), -1.0),
     ]
 

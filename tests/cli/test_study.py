@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import signal
@@ -143,6 +144,38 @@ def test_a_simulated_study_from_the_file_to_the_table(omnimeter):
     assert omnimeter("study", "export", "small", "--out", "all.parquet")[0] == 0
     stored = pyarrow.parquet.read_table("all.parquet").to_pylist()
     assert [row["action"] for row in stored] == [int(row["action"]) for row in table]
+
+
+def test_participants_are_revoked_and_withdrawn(omnimeter, monkeypatch):
+    assert omnimeter("study", "simulate", "small.toml", "--participants", "2")[0] == 0
+    study = Study(Path("small"))
+    one, other = study.participants
+    code, out, _ = omnimeter("study", "revoke", "small", "p0001")
+    assert (code, out) == (0, "The link of p0001 has expired.\n")
+    assert study.find(one.token).is_revoked
+    assert omnimeter("study", "export", "small", "--out", "all.csv")[1].startswith("8 rows")
+
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    code, _, err = omnimeter("study", "withdraw", "small", "p0002")
+    assert code == 1
+    assert "Delete everything of p0002 in small?" in err
+    assert study.folder(other).exists()
+    with study.open_events(other):  # as a server has it
+        code, _, err = omnimeter("study", "withdraw", "small", "p0002", "--yes")
+    assert code == 4
+    assert "taking part now" in err
+    (study.folder(other) / "events.log").write_bytes(b"no log\n")  # which keeps no data alive
+    code, out, _ = omnimeter("study", "withdraw", "small", "p0002", "--yes")
+    assert (code, out) == (0, "Everything of p0002 is deleted.\n")
+    assert not study.folder(other).exists()
+    assert study.withdrawn == 1
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    assert omnimeter("study", "withdraw", "small", "p0001")[0] == 0
+    assert study.participants == []
+    for command in ("revoke", "withdraw"):
+        code, _, err = omnimeter("study", command, "small", "p0001")
+        assert code == 2
+        assert "There is no participant 'p0001'" in err
 
 
 def test_what_is_missing_is_told_with_the_way_to_get_it(omnimeter, monkeypatch):

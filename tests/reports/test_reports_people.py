@@ -15,10 +15,8 @@ from omnimeter.reports.figures import CurveFigure
 from omnimeter.reports.people import BOTH, PEOPLE, People, Questions, Taken, Taker
 from omnimeter.reports.people_page import (
     comparison_json,
-    comparison_text,
     figures_of,
     sentences_of,
-    tables_of,
     write_people_report,
 )
 
@@ -166,9 +164,3 @@ def test_the_same_comparison_has_the_same_files(tmp_path):
     stored = json.loads((places["data"] / "comparison.json").read_text())
     assert stored == json.loads(json.dumps(comparison_json(people)))
     assert (places["latex"] / "variance.tex").read_text().startswith(r"\begin{tabular}")
-
-
-def test_as_text():
-    text = comparison_text(People(taken()))
-    for name in tables_of(People(taken())):
-        assert f"\n{name.capitalize()}\n" in text

@@ -59,7 +59,7 @@ class PatientDesk(Desk):
     def begin(self, actions: int) -> None:
         """Nothing is shown."""
 
-    def ask(self, scene: Scene, reward: float) -> int:
+    def ask(self, scene: Scene, reward: float, seconds: float) -> int:
         return 0
 
     def recall(self, reward: float, action: int) -> None:

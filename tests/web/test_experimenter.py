@@ -9,6 +9,8 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra web is not installed")
 pytest.importorskip("uvicorn", reason="the extra web is not installed")
 
+from starlette.websockets import WebSocketDisconnect
+
 from experimenters import BATTERY, OWN, changes_until, client_of, play, serving
 from omnimeter.web import experimenter
 from omnimeter.web.studies import STANDARD, Design, Study
@@ -142,7 +144,7 @@ def test_sessions_are_seen_arriving(client):
     assert [each["participant"] for each in answered] == ["p0001"]
     assert answered[0]["motivation"] == "4"
     assert answered[0]["strategy"] == "'=1+1"  # no formula in a spreadsheet
-    assert set(answered[0]) == {"participant", "time", *(each.name for each in STANDARD)}
+    assert set(answered[0]) == {"participant", "answered", *(each.name for each in STANDARD)}
     events = rows_of(client, f"/api/studies/{name}/events.csv")
     kinds = [each["event"] for each in events]
     assert kinds[:3] == ["joined", "consented", "instructed"]
@@ -182,6 +184,36 @@ def test_studies_that_are_made_beside_it_are_shown_and_damaged_ones_too(client, 
     assert shown["beside"]["title"] == "Beside"
     assert "study.json" in shown["torn"]["damaged"]
     assert client.get("/api/studies/beside").status_code == 200
+
+
+def test_the_experimenter_revokes_a_link_and_withdraws_participants(client, tmp_path):
+    name = post(client, "/api/studies", GIVEN)["name"]
+    study = Study(tmp_path / name)
+    links = post(client, f"/api/studies/{name}/invite", {"count": 3})["links"]
+    paths = [f"/api/studies/{name}/participants/p000{number}" for number in (1, 2, 3)]
+    assert post(client, f"{paths[0]}/revoke", {}) == {"revoked": True}
+    with (
+        client.websocket_connect(f"{links[0]['path']}/ws", headers=OWN) as page,
+        pytest.raises(WebSocketDisconnect) as closed,
+    ):
+        page.receive_json()
+    assert closed.value.code == 4410
+    with client.websocket_connect(f"/api/studies/{name}/ws", headers=OWN) as table:
+        assert changes_until(table, bool)["p0001"]["expired"]
+        with client.websocket_connect(f"{links[1]['path']}/ws", headers=OWN) as page:
+            play(page, until=1)
+            assert post(client, f"{paths[1]}/withdraw", {}) == {"withdrawn": True}
+            while page.receive_json()["stage"] != "withdrawn":
+                pass
+        assert post(client, f"{paths[2]}/withdraw", {}) == {"withdrawn": True}
+        gone: set[str] = set()
+        while gone != {"p0002", "p0003"}:
+            gone |= set(table.receive_json()["gone"])
+    assert [path.name for path in (study.path / "participants").iterdir()] == ["p0001"]
+    assert study.withdrawn == 2
+    for path in (*paths[1:], "/api/studies/other/participants/p0001"):
+        for action in ("revoke", "withdraw"):
+            assert client.post(f"{path}/{action}", json={}).status_code == 404
 
 
 def test_a_study_holds_no_other_study(tmp_path):

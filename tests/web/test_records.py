@@ -57,6 +57,7 @@ def test_how_far_participants_are(tmp_path):
             log.add({**event, "time": float(second)})
     now = attended(study, one)
     assert (now.stage, now.exercises, now.interruptions) == ("test", 1, 1)
+    assert (now.exercise, now.step) == (2, 1)
     assert now.seen == len(told) - 1
     never = attended(study, other)
     assert (never.stage, never.exercises, never.seen) == ("invited", 0, None)

@@ -16,7 +16,7 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 
 from omnimeter.web import research  # noqa: E402 - only where the extra is
-from omnimeter.web.experiments import DATA  # noqa: E402
+from omnimeter.web.security import DATA  # noqa: E402
 from omnimeter.web.server import application  # noqa: E402
 
 CLASSES = [each.id for each in listing(Kind.ENVIRONMENT) if each.package == "omnimeter"]
@@ -392,7 +392,7 @@ def test_no_code_is_loaded_for_a_page(browser, agent, monkeypatch):
 def test_no_file_of_the_server_is_read_for_a_page(browser, name, parameters):
     part = {"id": name, "parameters": parameters}
     detail = browser.post(f"{browser.page}/begin", 400, environment=part)["detail"]
-    assert "names a file" in detail
+    assert "may name a file" in detail
 
 
 def test_forms_hide_what_pages_cannot_choose(browser):

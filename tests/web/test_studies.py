@@ -157,6 +157,20 @@ def test_numbers_of_invitations_are_bounded(tmp_path, count):
         study.invite(count)
 
 
+def test_a_link_is_revoked_and_what_was_done_is_kept(tmp_path):
+    study, (one, other) = study_in(tmp_path / "s", 2)
+    elsewhere = Study(study.path)  # of a server, which has read the participants before
+    assert elsewhere.find(one.token) == one
+    revoked = study.revoke(one)
+    assert revoked.is_revoked
+    assert revoked.is_expired
+    assert not other.is_expired
+    assert (revoked.name, revoked.token, revoked.number) == (one.name, one.token, one.number)
+    for each in (study, elsewhere, Study(study.path)):
+        assert each.find(one.token) == revoked
+        assert each.participants == [revoked, other]
+
+
 def test_withdrawal_deletes_everything_and_the_number_is_not_given_again(tmp_path):
     study, (first, last) = study_in(tmp_path / "s", 2)
     with study.open_events(last) as log:
@@ -209,14 +223,6 @@ def test_who_is_there_is_not_deleted_by_another_process(tmp_path):
     (study.folder(one) / "events.log").write_bytes(b"damaged\n")
     study.withdraw(one)
     assert study.participants == []
-
-
-def test_a_revoked_link_stays_so(tmp_path):
-    study, (one,) = study_in(tmp_path / "s")
-    other = Study(study.path)
-    assert not other.find(one.token).is_expired
-    assert study.revoke(one).is_expired
-    assert other.find(one.token).is_revoked
 
 
 def test_a_study_is_made_once(tmp_path):

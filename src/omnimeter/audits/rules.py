@@ -398,14 +398,17 @@ def environments_never_end(subject: Subject) -> Violations:
 
 
 def scenes_are_json(subject: Subject) -> Violations:
-    """What a person is shown is plain data."""
+    """What a person is shown, and what is hidden from people, is plain data."""
+    drawn = subject.environment_class
     for instance, environment in zip(subject.instances, subject.environments, strict=True):
         for percept in _percepts(subject, environment):
-            scene = subject.environment_class.scene(instance, percept.observation, percept.reward)
+            scene = drawn.scene(instance, percept.observation, percept.reward)
             try:
-                canonical_json(dict(scene))
+                canonical_json([dict(scene), dict(drawn.hidden(environment))])
             except (TypeError, ValueError) as error:
-                yield violation(f"A scene must be plain JSON data: {error}.", instance)
+                yield violation(
+                    f"Scenes, and what is hidden, must be plain JSON data: {error}.", instance
+                )
                 break
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.display import busy, console, print_json, progress, write_example
+from omnimeter.cli.display import busy, console, print_json, slow_progress, write_example
 from omnimeter.cli.serve import need_web
 from omnimeter.cli.study_comparison import compare
 
@@ -126,23 +125,70 @@ def status(directory: Directory, json: options.Json = False) -> None:
     from omnimeter.web.studies import Study
 
     study = Study(directory)
-    rows = [attended(study, each) for each in study.participants]
+    rows = {each.name: attended(study, each) for each in study.participants}
     if json:
-        print_json({"title": study.design.title, "participants": [asdict(row) for row in rows]})
+        people = [{"participant": name, **asdict(row)} for name, row in rows.items()]
+        print_json({"title": study.design.title, "participants": people})
         return
-    console().print(f"{study.design.title}: {_stages([row.stage for row in rows])}", markup=False)
+    stages = _stages([row.stage for row in rows.values()])
+    console().print(f"{study.design.title}: {stages}", markup=False)
     cells = [
         (
-            row.participant,
+            name,
             row.stage,
             str(row.exercises),
             str(row.interruptions),
             "" if row.seen is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(row.seen)),
         )
-        for row in rows
+        for name, row in rows.items()
     ]
     if cells:
         _print_table(("participant", "stage", "exercises", "interruptions", "last seen"), cells)
+
+
+Name = Annotated[
+    str, typer.Argument(metavar="PARTICIPANT", help="The name of the participant, such as p0001.")
+]
+
+
+def revoke(directory: Directory, participant: Name) -> None:
+    """Let the link of a participant expire at once. What they did is kept."""
+    need_web()
+    from omnimeter.web.records import named
+    from omnimeter.web.studies import Study
+
+    study = Study(directory)
+    study.revoke(named(study, participant))
+    console().print(f"The link of {participant} has expired.", markup=False)
+
+
+def withdraw(
+    directory: Directory,
+    participant: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+) -> None:
+    """Delete everything of a participant for good.
+
+    That a participant with this number has withdrawn is kept, and when.
+    """
+    need_web()
+    from omnimeter.contract.errors import StoreError
+    from omnimeter.web.records import named
+    from omnimeter.web.studies import Study
+
+    study = Study(directory)
+    one = named(study, participant)
+    if not yes:
+        typer.confirm(f"Delete everything of {participant} in {study.path}?", abort=True, err=True)
+    try:
+        study.open_events(one).close()
+    except StoreError as error:  # a damaged log is deleted like others
+        if isinstance(error.__cause__, BlockingIOError):
+            message = f"{participant} is taking part now, at a server."
+            advice = "Withdraw them on the experimenter's page, or end the server first."
+            raise StoreError(message, advice) from error
+    study.withdraw(one)
+    console().print(f"Everything of {participant} is deleted.", markup=False)
 
 
 def export(
@@ -208,8 +254,14 @@ def simulate(
     with busy("Making links", hidden=json):
         study = _study(given, out)
         invited = study.invite(participants)
-    with served(study.path) as address, _bar(participants, hidden=json) as tell:
-        stages = simulate(study, address, invited, agent, tell)
+    with served(study.path) as address, slow_progress(hidden=json) as tell:
+        stages = simulate(
+            study,
+            address,
+            invited,
+            agent,
+            lambda ended, actions: tell(f"Participants, {actions} actions", ended, participants),
+        )
     if json:
         print_json({"study": str(study.path), "participants": [each.name for each in invited]})
     else:
@@ -222,6 +274,8 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "invite": invite,
     "status": status,
     "export": export,
+    "revoke": revoke,
+    "withdraw": withdraw,
     "simulate": simulate,
     "compare": compare,
 }
@@ -251,17 +305,6 @@ def _stages(stages: list[str]) -> str:
     if not stages:
         return "no participants yet"
     return ", ".join(f"{stage} {count}" for stage, count in Counter(stages).items())
-
-
-@contextmanager
-def _bar(total: int, *, hidden: bool) -> Iterator[Callable[[int, int], None]]:
-    with progress(hidden=hidden) as shown:
-        task = shown.add_task("Participants", total=total, note="")
-
-        def tell(ended: int, actions: int) -> None:
-            shown.update(task, completed=ended, note=f"{actions} actions")
-
-        yield tell
 
 
 def _print_table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

@@ -171,6 +171,18 @@ class EnvironmentClass(ABC):
         plain = observation if isinstance(observation, int) else [int(x) for x in observation]
         return {"observation": plain}
 
+    def hidden(self, environment: Environment) -> Mapping[str, Any]:  # noqa: ARG002 - most have none
+        """What participants have to find out, for researchers, as JSON-able data.
+
+        Any of these: ``facts``, numbers and texts by their names; ``cells``, the reward that lies
+        in each cell; ``places``, the cell that each thing is in, by its name; ``intended``, the
+        cell that each is about to go to.
+
+        Args:
+            environment: One that this class has built and that was started, as it is now.
+        """
+        return {}
+
     # Extension: several views and seats (sections 3.7 and 14).
 
     def with_views(self, views: Sequence[str | None]) -> Self:

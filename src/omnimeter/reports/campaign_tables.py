@@ -12,9 +12,11 @@ from omnimeter.reports.campaign_sections import SHORTEST, Section
 from omnimeter.reports.comparisons import Verdict
 from omnimeter.reports.scores import Eligibility, ScoreRow, eligibility_over
 from omnimeter.reports.tables import (
+    EFFECT,
     Cell,
     Table,
     difference_table,
+    effect_cells,
     finite,
     metric_table_of,
     settings_table,
@@ -24,7 +26,6 @@ from omnimeter.reports.text import (
     counted,
     decimals,
     fault_counts,
-    grouped,
     interval,
     listed,
     number,
@@ -363,28 +364,13 @@ def variance_table(section: Section) -> Table | None:
     """Whether agents differ on the same exercises."""
     if section.variance is None:
         return None
-    effect, units = section.variance.effect, section.variance.units
-    share = effect.share
-    first, second = effect.degrees
+    units = section.variance.units
     row = (
         Cell(counted(section.variance.agents, "agent"), {"agents": section.variance.agents}),
         Cell(str(units), {"units": units}),
-        Cell(
-            MISSING if effect.statistic != effect.statistic else grouped(effect.statistic),
-            {"f": finite(effect.statistic) if effect.statistic == effect.statistic else None},
-        ),
-        Cell(f"{first:g}, {second:g}", {"df_effect": first, "df_error": second}),
-        Cell(p_value(effect.p_value), {"p_value": effect.p_value}),
-        Cell(p_value(effect.corrected_p_value), {"corrected_p_value": effect.corrected_p_value}),
-        Cell(
-            number(share.value, 3) if share.value == share.value else MISSING,
-            {"share": share.value if share.value == share.value else None},
-        ),
-        _ends(share, 3, ("share_low", "share_high")),
+        *effect_cells(section.variance.effect),
     )
-    one = f"{section.design.unit.capitalize()}s"
-    headings = ("Effect of", one, "F", "Degrees", "p", "p, corrected", "Share", "95 % interval")
-    return Table(headings, (row,))
+    return Table(("Effect of", f"{section.design.unit.capitalize()}s", *EFFECT), (row,))
 
 
 def overview_table(sections: Sequence[Section]) -> Table:

@@ -15,7 +15,6 @@ import numpy as np
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.agent import FloatArray
 from omnimeter.estimation import Correlation, Estimate
-from omnimeter.estimation.variance import Effect
 from omnimeter.reports import style
 from omnimeter.reports.campaign_figures import line_figure
 from omnimeter.reports.campaign_page import figure_data, keep_only
@@ -32,12 +31,19 @@ from omnimeter.reports.people import (
     Taker,
 )
 from omnimeter.reports.plotting import inline_svg_and_pdf
-from omnimeter.reports.tables import Cell, Table, finite, write_table
+from omnimeter.reports.tables import (
+    EFFECT,
+    Cell,
+    Table,
+    effect_cells,
+    ends_cell,
+    finite,
+    number_cell,
+    write_table,
+)
 from omnimeter.reports.text import (
-    MISSING,
     counted,
     decimals,
-    grouped,
     interval,
     listed,
     number,
@@ -60,24 +66,8 @@ def _who(taker: Taker) -> Cell:
     return Cell(taker.name, {"agent": printable(taker.agent), "memory": taker.memory})
 
 
-def _known(value: float | None) -> float | None:
-    return None if value is None or not isfinite(value) else value
-
-
 def _value(each: Estimate | None) -> float | None:
     return None if each is None else each.value
-
-
-def _number(value: float | None, places: int, name: str, *, signed: bool = False) -> Cell:
-    known = _known(value)
-    return Cell(number(known, places, signed=signed), {name: known})
-
-
-def _ends(each: Estimate | None, places: int, name: str = "", *, signed: bool = False) -> Cell:
-    """The interval of an estimate; nothing where the value itself is not known."""
-    low, high = (None, None) if each is None or not isfinite(each.value) else (each.low, each.high)
-    data = {f"{name}low": finite(low), f"{name}high": finite(high)}
-    return Cell(interval(low, high, places, signed=signed), data)
 
 
 def mean_table(people: People) -> Table:
@@ -89,14 +79,14 @@ def mean_table(people: People) -> Table:
         row = [
             _who(each.taker),
             Cell(str(each.estimate.count), {"participants": each.estimate.count}),
-            _number(each.estimate.value, places, "mean"),
-            _ends(each.estimate, places),
-            _number(each.deviation, places, "deviation"),
+            number_cell(each.estimate.value, places, "mean"),
+            ends_cell(each.estimate, places),
+            number_cell(each.deviation, places, "deviation"),
         ]
         if leveled:
             row += [
-                _number(_value(each.level), 1, "level"),
-                _ends(each.level, 1, "level_"),
+                number_cell(_value(each.level), 1, "level"),
+                ends_cell(each.level, 1, "level_"),
             ]
         rows.append(tuple(row))
     headings = ["Agent", "Participants", f"Mean {people.taken.value.lower()}", "95 % interval"]
@@ -119,8 +109,8 @@ def _difference_table(differences: Sequence[Difference], side: str) -> Table | N
         said = said.replace("exercises", "participants")
         row = [
             _who(each.second if each.first.memory is None else replace(each.first, memory=None)),
-            _number(each.estimate.value, places, "difference", signed=True),
-            _ends(each.estimate, places, signed=True),
+            number_cell(each.estimate.value, places, "difference", signed=True),
+            ends_cell(each.estimate, places, signed=True),
             Cell(str(each.estimate.count), {"participants": each.estimate.count}),
             Cell(p_value(each.p_value), {"p_value": each.p_value}),
             Cell(said, {"verdict": str(each.verdict)}, each.verdict.name.lower()),
@@ -130,8 +120,8 @@ def _difference_table(differences: Sequence[Difference], side: str) -> Table | N
             row.insert(4, Cell(f"{each.differing} of {each.exercises}", data))
         else:
             row[-1:-1] = [
-                _number(_value(each.level), 1, "level", signed=True),
-                _ends(each.level, 1, "level_", signed=True),
+                number_cell(_value(each.level), 1, "level", signed=True),
+                ends_cell(each.level, 1, "level_", signed=True),
             ]
         rows.append(tuple(row))
     kind = "Simultaneous 95 %" if len(differences) > 1 else "95 % interval"
@@ -147,24 +137,8 @@ def variance_table(people: People) -> Table | None:
         effects = zip(FACTORS, (each.agent, each.exercise, each.interaction), strict=True)
         for name, effect in effects:
             if effect is not None:
-                rows.append((_who(each.taker), Cell(name, {"effect": name}), *_effect(effect)))
-    headings = ("Agent", "Effect", "F", "Degrees", "p", "p, corrected", "Share", "95 % interval")
-    return Table(headings, tuple(rows)) if rows else None
-
-
-def _effect(effect: Effect) -> tuple[Cell, ...]:
-    first, second = effect.degrees
-    shown = MISSING if effect.statistic != effect.statistic else grouped(effect.statistic)
-    if effect.statistic == float("inf"):
-        shown = "∞"
-    return (
-        Cell(shown, {"f": _known(effect.statistic)}),
-        Cell(f"{first:g}, {second:g}", {"df_effect": first, "df_error": second}),
-        Cell(p_value(effect.p_value), {"p_value": effect.p_value}),
-        Cell(p_value(effect.corrected_p_value), {"corrected_p_value": effect.corrected_p_value}),
-        _number(effect.share.value, 3, "share"),
-        _ends(effect.share, 3, "share_"),
-    )
+                rows.append((_who(each.taker), Cell(name, {"effect": name}), *effect_cells(effect)))
+    return Table(("Agent", "Effect", *EFFECT), tuple(rows)) if rows else None
 
 
 def _cut(table: Table, columns: int) -> Table:
@@ -183,9 +157,9 @@ def exercise_table(people: People) -> Table | None:
     rows = []
     for each, row in zip(people.groups, table.rows, strict=True):
         r = known.get((each.taker, each.place))
-        value = _known(_value(r))
-        p = None if r is None or value is None else r.p_value
-        further = _number(value, 3, "pearson"), Cell(p_value(p), {"pearson_p_value": p})
+        value = _value(r)
+        p = None if r is None or not isfinite(r.value) else r.p_value
+        further = number_cell(value, 3, "pearson"), Cell(p_value(p), {"pearson_p_value": p})
         rows.append((*row, *further))
     return Table(headings, tuple(rows))
 
@@ -202,10 +176,10 @@ def group_table(groups: Sequence[Group], heading: str) -> Table | None:
                 _who(each.taker),
                 Cell(each.place, {heading.lower(): each.place}),
                 Cell(str(len(each.values)), {"n": len(each.values)}),
-                _number(each.estimate.value, 3, "mean"),
-                _ends(each.estimate, 3),
-                _number(deviation, 3, "deviation"),
-                _number(median, 3, "median"),
+                number_cell(each.estimate.value, 3, "mean"),
+                ends_cell(each.estimate, 3),
+                number_cell(deviation, 3, "deviation"),
+                number_cell(median, 3, "median"),
                 Cell(interval(first, third, 3), quartiles),
             )
         )
@@ -219,8 +193,8 @@ def relation_table(people: People) -> Table | None:
     def cells(each: Correlation, name: str) -> tuple[Cell, ...]:
         p = each.p_value if isfinite(each.value) else None
         return (
-            _number(each.value, 3, name),
-            _ends(each, 3, f"{name}_"),
+            number_cell(each.value, 3, name),
+            ends_cell(each, 3, f"{name}_"),
             Cell(p_value(p), {f"{name}_p_value": p}),
         )
 
@@ -359,34 +333,35 @@ def sentences_of(people: People) -> list[str]:
 # Figures.
 
 
-def _dots(people: People, *, differences: bool) -> DotFigure | None:
-    unit, value = people.taken.unit, people.taken.value.lower()
-    if not differences:
-        rows = [(each.taker.name, each.estimate) for each in people.means]
-        caption = (
-            f"The mean {value} over participants, of whom each counts once with the mean of the "
-            f"{unit}s, with its 95 % interval."
-        )
-    else:
-        rows = [(each.second.name, each.estimate) for each in people.differences]
-        caption = (
-            "People minus agent, participant by participant. Right of the line people got more. "
-            + ("The 95 % intervals hold at once." if len(rows) > 1 else "With its 95 % interval.")
-        )
-    dots = tuple(Dot(name, e.value, _known(e.low), _known(e.high)) for name, e in rows)
-    if not dots:
-        return None
-    if differences:
-        return DotFigure(
-            "differences", "People minus agent", caption, f"Difference in {value}", dots
-        )
-    return DotFigure("means", f"Mean {value}s", caption, f"Mean {value}", dots)
+def _dots(
+    name: str, title: str, caption: str, across: str, rows: Sequence[tuple[Taker, Estimate]]
+) -> DotFigure | None:
+    dots = tuple(Dot(t.name, e.value, finite(e.low), finite(e.high)) for t, e in rows)
+    return DotFigure(name, title, caption, across, dots) if dots else None
 
 
 def figures_of(people: People) -> list[Figure]:
     """The figures, as data."""
     taken = people.taken
-    drawn: list[Figure | None] = [_dots(people, differences=False), _dots(people, differences=True)]
+    value, several = taken.value.lower(), len(people.differences) > 1
+    drawn: list[Figure | None] = [
+        _dots(
+            "means",
+            f"Mean {value}s",
+            f"The mean {value} over participants, of whom each counts once with the mean of the "
+            f"{taken.unit}s, with its 95 % interval.",
+            f"Mean {value}",
+            [(each.taker, each.estimate) for each in people.means],
+        ),
+        _dots(
+            "differences",
+            "People minus agent",
+            "People minus agent, participant by participant. Right of the line people got more. "
+            + ("The 95 % intervals hold at once." if several else "With its 95 % interval."),
+            f"Difference in {value}",
+            [(each.second, each.estimate) for each in people.differences],
+        ),
+    ]
     known = {t.name: taken.known(t)[0] for t in taken.takers if len(taken.known(t)[0])}
     drawn.append(histograms(known, taken.unit, taken.value))
     by_agent: dict[str, list[Taker]] = {}
@@ -522,29 +497,19 @@ def write_people_report(people: People, path: Path) -> dict[str, Path]:
     data, latex = (path.with_name(f"{path.stem}-{name}") for name in ("data", "latex"))
     for folder in (data, latex):
         files.make_directory(folder)
-    svgs, written = {}, {data: ["comparison.json"], latex: list[str]()}
+    whole = {"comparison": comparison_json(people)}
+    svgs, tables = {}, tables_of(people)
     for figure in figures_of(people):
         svgs[figure.name], pdf = inline_svg_and_pdf(figure, _places(people, figure))
         files.write(latex / f"{figure.name}.pdf", pdf)
-        content = json.dumps(figure_data(figure), indent=1) + "\n"
-        files.write(data / f"{figure.name}.json", content.encode())
-        written[latex].append(f"{figure.name}.pdf")
-        written[data].append(f"{figure.name}.json")
-    for name, table in tables_of(people).items():
+        whole[figure.name] = figure_data(figure)
+    for name, content in whole.items():
+        files.write(data / f"{name}.json", (json.dumps(content, indent=1) + "\n").encode())
+    for name, table in tables.items():
         write_table(table, data / f"{name}.csv")
         files.write(latex / f"{name}.tex", tabular(table).encode())
-        written[data].append(f"{name}.csv")
-        written[latex].append(f"{name}.tex")
-    whole = json.dumps(comparison_json(people), indent=1) + "\n"
-    files.write(data / "comparison.json", whole.encode())
-    for folder, names in written.items():
-        keep_only(folder, names)
+    keep_only(data, [*(f"{name}.json" for name in whole), *(f"{name}.csv" for name in tables)])
+    keep_only(latex, [*(f"{name}.pdf" for name in svgs), *(f"{name}.tex" for name in tables)])
     page = render_people(people, svgs, data.name, latex.name)
     files.write(path, page.encode("utf-8", "replace"))
     return {"report": path, "data": data, "latex": latex}
-
-
-def comparison_text(people: People) -> str:
-    """The comparison as plain text."""
-    headed = (f"{name.capitalize()}\n{table}" for name, table in tables_of(people).items())
-    return "\n\n".join(["\n".join(sentences_of(people)), *headed])

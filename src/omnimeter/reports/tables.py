@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,8 @@ from omnimeter.contract import FaultKind, Outcomes, Spec
 from omnimeter.contract.protocol import Metric
 from omnimeter.contract.spec import canonical_json
 from omnimeter.contract.text import no_formula
+from omnimeter.estimation import Estimate
+from omnimeter.estimation.variance import Effect
 from omnimeter.protocols import Result
 from omnimeter.protocols.times import FEATURES
 from omnimeter.reports.comparisons import Comparison, comparisons
@@ -25,6 +27,7 @@ from omnimeter.reports.text import (
     MISSING,
     decimals,
     fault_counts,
+    grouped,
     interval,
     metric,
     number,
@@ -76,6 +79,39 @@ class Table:
 
 def _agent(label: str, name: str) -> Cell:
     return Cell(name, {"agent": printable(label)})
+
+
+def number_cell(value: float | None, places: int, name: str, *, signed: bool = False) -> Cell:
+    """A number; nothing where it is not known, or is not finite."""
+    known = None if value is None or not isfinite(value) else value
+    return Cell(number(known, places, signed=signed), {name: known})
+
+
+def ends_cell(each: Estimate | None, places: int, name: str = "", *, signed: bool = False) -> Cell:
+    """The interval of an estimate; nothing where the value itself is not known."""
+    low, high = (None, None) if each is None or not isfinite(each.value) else (each.low, each.high)
+    data = {f"{name}low": finite(low), f"{name}high": finite(high)}
+    return Cell(interval(low, high, places, signed=signed), data)
+
+
+EFFECT = ("F", "Degrees", "p", "p, corrected", "Share", "95 % interval")
+"""The headings of ``effect_cells``."""
+
+
+def effect_cells(effect: Effect) -> tuple[Cell, ...]:
+    """An effect of an analysis of variance."""
+    first, second = effect.degrees
+    shown = MISSING if effect.statistic != effect.statistic else grouped(effect.statistic)
+    if effect.statistic == inf:
+        shown = "∞"
+    return (
+        Cell(shown, {"f": effect.statistic if isfinite(effect.statistic) else None}),
+        Cell(f"{first:g}, {second:g}", {"df_effect": first, "df_error": second}),
+        Cell(p_value(effect.p_value), {"p_value": effect.p_value}),
+        Cell(p_value(effect.corrected_p_value), {"corrected_p_value": effect.corrected_p_value}),
+        number_cell(effect.share.value, 3, "share"),
+        ends_cell(effect.share, 3, "share_"),
+    )
 
 
 def score_table(result: Result, *, interactions: bool = False) -> Table:

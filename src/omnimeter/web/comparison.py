@@ -28,6 +28,7 @@ from omnimeter.protocols import Evaluation, summarise
 from omnimeter.protocols.battery import Item, find_battery
 from omnimeter.reports.people import PEOPLE, People, Questions, Taken, Taker
 from omnimeter.results.files import Layout
+from omnimeter.web.records import answers, attended
 from omnimeter.web.studies import Participant, Question, Study
 
 Tell = Callable[[str, int, int], None]
@@ -189,9 +190,9 @@ class _UnfinishedError(Exception):
 
 
 def _test_of(
-    evaluation: Evaluation, directory: Path, columns: Sequence[int], *, score: bool
+    study: Study, participant: Participant, evaluation: Evaluation, directory: Path
 ) -> _Test:
-    """The test that is stored in a directory.
+    """The test that is stored in a directory, of a participant or of an agent in their place.
 
     Raises:
         _UnfinishedError: It is not complete.
@@ -205,19 +206,20 @@ def _test_of(
         raise StoreError(message, "Restore the files of the study.")
     result = summarise(evaluation, record.outcomes())
     agent = evaluation.agents[0]
-    done = result.outcomes[agent]
+    done, value = result.outcomes[agent], result.scores[agent].value
     if not result.complete or result.stopped:
         raise _UnfinishedError("did not finish the test")
     if not done.paid.all():
         raise _UnfinishedError("had a fault in an exercise")
-    if score:
-        value, course = result.scores[agent].value, result.courses[agent]
+    if study.design.test is not None:
         if value is None:
             raise _UnfinishedError("did not finish the test")
+        course = result.courses[agent]
         level = course[-1].level if course else nan
         return _Test(np.array([value]), np.array([nan]), level, done, result.support)
+    columns = study.design.places(study.seed, participant.number)
     payoffs, complexities = np.empty(len(columns)), np.empty(len(columns))
-    payoffs[list(columns)], complexities[list(columns)] = done.payoffs, done.complexities
+    payoffs[columns], complexities[columns] = done.payoffs, done.complexities
     return _Test(payoffs, complexities, nan, done, result.support)
 
 
@@ -228,28 +230,23 @@ def _tests(
     present: dict[Participant, _Test] = {}
     absent: dict[str, list[str]] = {}
     damaged: dict[Path, StoreError] = {}
-    for participant, directory in study:
-        columns = study.design.places(study.seed, participant.number)
-        evaluation, score = study.evaluation(participant), study.design.test is not None
+    for one, directory in study:
         try:
-            present[participant] = _test_of(evaluation, directory, columns, score=score)
+            present[one] = _test_of(study, one, study.evaluation(one), directory)
         except _UnfinishedError as error:
-            why = str(error)
-            if any(event["kind"] == "blocked" for event in study.events(participant)):
-                why = "away too long"
-            absent.setdefault(why, []).append(participant.name)
+            is_blocked = attended(study, one).stage == "blocked"
+            why = "away too long" if is_blocked else str(error)
+            absent.setdefault(why, []).append(one.name)
         except StoreError as error:
             damaged[directory] = error
-            absent.setdefault("with damaged files", []).append(participant.name)
+            absent.setdefault("with damaged files", []).append(one.name)
     return present, absent, damaged
 
 
 def _stored(place: Place) -> _Test | None:
     """What an agent got, if that is complete."""
-    study, number = place.study, place.participant.number
-    columns, score = study.design.places(study.seed, number), study.design.test is not None
     try:
-        return _test_of(place.evaluation, place.directory, columns, score=score)
+        return _test_of(place.study, place.participant, place.evaluation, place.directory)
     except _UnfinishedError:
         return None
 
@@ -266,21 +263,22 @@ def _gathered(
     design, people = study.design, list(present.values())
     score = design.test is not None
     orders = [design.places(study.seed, one.number) or [0] for one in present]
-    payoffs = {Taker(PEOPLE): np.stack([test.payoffs for test in people])}
-    levels = {Taker(PEOPLE): np.array([test.level for test in people])}
-    rows = {participant: row for row, participant in enumerate(present)}
-    for each, test in tests.items():
-        row = rows[each.participant]
-        table = payoffs.setdefault(each.taker, np.full(payoffs[Taker(PEOPLE)].shape, nan))
-        own = levels.setdefault(each.taker, np.full(len(people), nan))
-        if test is None:
-            continue
-        if not score and not np.array_equal(
-            test.outcomes.instances, people[row].outcomes.instances
-        ):
+    taken: dict[Taker, list[_Test | None]] = {Taker(PEOPLE): [*people]}
+    for each, test in tests.items():  # of each taker in the order of the participants
+        person = present[each.participant].outcomes
+        if test and not score and not np.array_equal(test.outcomes.instances, person.instances):
             message = f"{each.directory} has other exercises than {each.participant.name} had."
             raise StoreError(message, "The files of the study were changed: restore them.")
-        table[row], own[row] = test.payoffs, test.level
+        taken.setdefault(each.taker, []).append(test)
+    missing = np.full(people[0].payoffs.shape, nan)
+    payoffs = {
+        taker: np.stack([missing if test is None else test.payoffs for test in own])
+        for taker, own in taken.items()
+    }
+    levels = {
+        taker: np.array([nan if test is None else test.level for test in own])
+        for taker, own in taken.items()
+    }
     supports = [test.support for test in people if test.support is not None]
     support = None
     if len(supports) == len(people):
@@ -336,18 +334,14 @@ def _reactions(events: Sequence[Mapping[str, Any]], order: Sequence[int]) -> lis
 
 def _questions(study: Study, people: Sequence[Participant], *, texts: bool) -> Iterator[Questions]:
     """What participants answered to each question."""
-    given = [
-        dict(event["answers"])
-        for one in people
-        for event in study.events(one)
-        if event["kind"] == "answered"
-    ]
+    names = {one.name for one in people}
+    given = [row for row in answers(study) if row["participant"] in names]
     for each in study.design.questions if given else ():
-        answers = [one[each.name] for one in given if one.get(each.name) is not None]
+        told = [row[each.name] for row in given if row[each.name] is not None]
         options = _options(each)
         if options:
-            answers = [answer for answer in answers if answer in options]
-        yield Questions(each.name, each.kind, options, tuple(answers), len(given), shown=texts)
+            told = [answer for answer in told if answer in options]
+        yield Questions(each.name, each.kind, options, tuple(told), len(given), shown=texts)
 
 
 def _options(question: Question) -> tuple[int | str, ...]:

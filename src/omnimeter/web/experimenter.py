@@ -10,7 +10,8 @@ import re
 import secrets
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,16 @@ from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
 from pydantic import ValidationError
 
 from omnimeter.catalogue import Kind, listing, without_consent
-from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
+from omnimeter.contract import InvalidInputError, OmnimeterError, Spec, UnknownNameError
 from omnimeter.contract.errors import StoreError
 from omnimeter.contract.text import no_formula
 from omnimeter.execution import check
 from omnimeter.protocols.battery import battery_names, find_battery
 from omnimeter.results import files
 from omnimeter.web import STATIC
-from omnimeter.web.attendance import Attendance, Attendances, stage_of
+from omnimeter.web.attendance import Attendance, Attendances
 from omnimeter.web.live import push_changes
+from omnimeter.web.records import Attended, answer_columns, answers, attended, happened, named
 from omnimeter.web.security import Rate, json_of, refused_names
 from omnimeter.web.studies import STANDARD, Design, Participant, Study
 
@@ -43,8 +45,9 @@ MOST_AT_ONCE = 1_000
 KIOSK, MINUTE = 20, 60.0
 """Participants that a kiosk may invite in so many seconds."""
 
-_AWAY = {"resumed", "restarted", "blocked"}
-"""Events of a participant who had been away in the middle of an exercise."""
+LINKS = "participant", "link", "expires"
+EVENTS = "participant", "time", "event", "data"
+"""The columns of tables that can be downloaded."""
 
 
 class FormError(Exception):
@@ -76,14 +79,12 @@ def checked(data: Mapping[str, Any]) -> Design:
             message = f"{refused[0]!r} may name a file, a module or an address. A study that is "
             raise FormError({field: message + "made here is of installed parts only."})
     try:
-        design = Design.from_json(json.dumps(data), "The study", "Correct the form.")
-    except InvalidInputError as error:
-        if isinstance(cause := error.__cause__, ValidationError):
-            raise FormError(dict(map(_told, cause.errors()))) from error
-        raise FormError({_field(data): str(error)}) from error
-    except (ValueError, RecursionError) as error:
-        raise FormError({_field(data): f"This cannot be used: {error}"[:300]}) from error
-    try:
+        try:
+            design = Design.from_json(json.dumps(data), "The study", "Correct the form.")
+        except InvalidInputError as error:
+            if isinstance(cause := error.__cause__, ValidationError):
+                raise FormError(dict(map(_told, cause.errors()))) from error
+            raise
         with without_consent("The study", {}):
             check(design.evaluation(Spec("random-v1"), 0, 0))
     except OmnimeterError as error:
@@ -140,6 +141,18 @@ class Studies:
             raise HTTPException(404, "There is no such study.")
         return self.there.studies[name]
 
+    def participant(self, name: str, participant: str) -> tuple[Study, Participant]:
+        """A study and one of its participants, by their names.
+
+        Raises:
+            HTTPException: There is no such study or participant.
+        """
+        study = self.study(name)
+        try:
+            return study, named(study, participant)
+        except UnknownNameError as error:
+            raise HTTPException(404, str(error)) from error
+
     async def create(self, data: Mapping[str, Any]) -> str:
         """Make a study.
 
@@ -195,19 +208,17 @@ class Studies:
         return {each.name: self._row(study, each, now) for each in study.participants}
 
     def _row(self, study: Study, one: Participant, now: Mapping[str, Attendance]) -> dict[str, Any]:
-        row: dict[str, Any] = {"number": one.number, "browsers": 0}
-        attendance = now.get(one.token)
-        if attendance is not None:
-            row |= _seen(study.design, attendance.events)
+        if (attendance := now.get(one.token)) is None:
+            row = {**self._stored(study, one), "browsers": 0}
+        else:
+            row = asdict(Attended.of(study.design, attendance.events))
             row["browsers"] = attendance.browsers
             row["seen"] = max(row["seen"] or 0.0, attendance.seen) or None
             if row["stage"] == "test" and attendance.place is not None:
                 row["exercise"], row["step"] = attendance.place
-        else:
-            row |= self._stored(study, one)
-        if one.expires and time.time() > one.expires and row["stage"] != "thanks":
+        if one.is_expired and row["stage"] != "thanks":
             row["expired"] = True
-        return row
+        return {**row, "number": one.number}
 
     def _stored(self, study: Study, one: Participant) -> dict[str, Any]:
         """How far a participant is who is not there; looked at again when the log has changed."""
@@ -219,66 +230,29 @@ class Studies:
         known = self._rows.get(file)
         if known is None or known[0] != state:
             try:
-                known = state, _seen(study.design, study.events(one))
+                row = asdict(attended(study, one))
             except OmnimeterError as error:
-                damage = {"stage": "damaged", "damaged": str(error), "seen": None}
-                known = state, {**damage, "interruptions": 0}
-            self._rows[file] = known
+                row = {**asdict(Attended("damaged")), "damaged": str(error)}
+            self._rows[file] = known = state, row
         return known[1]
 
 
-def _seen(design: Design, events: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the events of a participant say of how far they are."""
-    if not events:
-        return {"stage": "invited", "interruptions": 0, "seen": None}
-    kinds = [str(event["kind"]) for event in events]
-    stage = stage_of(design, events)
-    if stage == "consent" and "declined" in kinds:
-        stage = "declined"  # until they are asked again
-    row = {
-        "stage": stage,
-        "interruptions": sum(kind in _AWAY for kind in kinds),
-        "seen": float(events[-1]["time"]),
-    }
-    last = next((event for event in reversed(events) if event["kind"] == "act"), None)
-    if stage == "test" and last is not None and "exercise" in last:
-        row |= {"exercise": last["exercise"], "step": int(last["step"]) + 1}
-    return row
-
-
-def _csv(name: str, rows: Iterable[Iterable[object]]) -> Response:
+def _csv(name: str, columns: Iterable[str], rows: Iterable[Mapping[str, object]]) -> Response:
     """A download of a table; no cell is a formula for spreadsheets."""
     file = io.StringIO()
-    csv.writer(file).writerows([no_formula(cell) for cell in row] for row in rows)
+    writer = csv.DictWriter(file, list(columns))
+    writer.writeheader()
+    writer.writerows({column: no_formula(cell) for column, cell in row.items()} for row in rows)
     disposition = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
     return Response(file.getvalue(), media_type="text/csv; charset=utf-8", headers=disposition)
 
 
-def _time(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
-def _events(study: Study) -> list[list[object]]:
-    """What happened with all participants of a study, one event in a row."""
-    rows: list[list[object]] = [["participant", "time", "event", "data"]]
+def _links(study: Study, start: str) -> Iterator[dict[str, str]]:
+    """The links of a study's participants, at a server whose address begins so."""
     for one in study.participants:
-        for event in study.events(one):
-            told = {name: each for name, each in event.items() if name not in ("kind", "time")}
-            data = json.dumps(told, ensure_ascii=False) if told else ""
-            rows.append([one.name, event["time"], event["kind"], data])
-    return rows
-
-
-def _answers(study: Study) -> list[list[object]]:
-    """What participants have answered at the end, one participant in a row."""
-    names = [each.name for each in study.design.questions]
-    rows: list[list[object]] = [["participant", "time", *names]]
-    for one in study.participants:
-        for event in study.events(one):
-            if event["kind"] == "answered":
-                given = event["answers"]
-                rows.append([one.name, event["time"], *(given.get(name) for name in names)])
-    return rows
+        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(max(0.0, one.expires)))
+        expires = "revoked" if one.is_revoked else until if one.expires else ""
+        yield {"participant": one.name, "link": f"{start}p/{one.token}", "expires": expires}
 
 
 def kiosk_of(study: Study) -> str | None:
@@ -373,21 +347,30 @@ def add_experimenter(app: FastAPI, there: Attendances, root: Path) -> None:
 
     @app.get("/api/studies/{name}/{what}.csv")
     async def download(name: str, what: str, request: Request) -> Response:
-        study, start = studies.study(name), str(request.base_url)
-        rows: Callable[[Study], Iterable[Iterable[object]]]
+        study = studies.study(name)
+        columns: Iterable[str]
+        rows: Iterator[Mapping[str, object]]
         if what == "links":
-            rows = lambda of: [  # noqa: E731
-                ["participant", "link", "expires"],
-                *(
-                    [one.name, f"{start}p/{one.token}", _time(one.expires) if one.expires else ""]
-                    for one in of.participants
-                ),
-            ]
-        elif what in ("events", "answers"):
-            rows = _events if what == "events" else _answers
+            columns, rows = LINKS, _links(study, str(request.base_url))
+        elif what == "events":
+            columns, rows = EVENTS, happened(study)
+        elif what == "answers":
+            columns, rows = answer_columns(study), answers(study)
         else:
             raise HTTPException(404, "There is no such table.")
-        return await asyncio.to_thread(lambda: _csv(f"{study.path.name}-{what}", rows(study)))
+        return await asyncio.to_thread(_csv, f"{study.path.name}-{what}", columns, rows)
+
+    @app.post("/api/studies/{name}/participants/{participant}/revoke")
+    async def revoke(name: str, participant: str) -> dict[str, bool]:
+        _, one = studies.participant(name, participant)
+        await there.revoke(one.token)
+        return {"revoked": True}
+
+    @app.post("/api/studies/{name}/participants/{participant}/withdraw")
+    async def withdraw(name: str, participant: str) -> dict[str, bool]:
+        _, one = studies.participant(name, participant)
+        await there.withdraw(one.token)
+        return {"withdrawn": True}
 
     @app.post("/api/studies/{name}/kiosk")
     async def kiosk(name: str, request: Request) -> dict[str, str | None]:

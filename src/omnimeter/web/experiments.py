@@ -13,10 +13,11 @@ import json
 import re
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
+from math import inf
 from multiprocessing.connection import Connection
 from typing import Annotated, Any
 
@@ -39,15 +40,13 @@ from omnimeter.contract import (
     Prior,
     Spec,
 )
-from omnimeter.environments.lambda_class import dynamics
-from omnimeter.environments.torus import dynamics as torus
-from omnimeter.interaction import KernelAgent
 from omnimeter.interaction.adapters import adapt
-from omnimeter.interaction.handles import AgentFault, read_move
+from omnimeter.interaction.handles import AgentFault, LocalAgent, read_move, restore
 from omnimeter.interaction.kernels import seed_for
 from omnimeter.interaction.loop import seated
 from omnimeter.protocols.battery import check_instance
 from omnimeter.protocols.sample import draw
+from omnimeter.web.security import DATA, refused_names
 
 LONGEST, STEPS = 10_000, 1_000
 """Actions of an experiment, and of one request."""
@@ -60,12 +59,6 @@ SHOWN = 64
 
 GAMMA, HORIZON = 0.95, 250
 """What agents with a prior are told, as in the benchmark of Bayesian reinforcement learning."""
-
-DATA = ("file", "journal")
-"""Parameters that name files or databases of the server, which pages do not choose."""
-
-_CODE = re.compile(r"\.(py|json)\b|[\w./\\]:[A-Za-z_]")
-"""What names a file or a module in a text, also in a part within a part."""
 
 
 class Part(BaseModel):
@@ -85,10 +78,9 @@ class Part(BaseModel):
         if self.id not in offered(kind):
             message = f"{self.id!r} is not one of the parts that this page offers."
             raise InvalidInputError(message, "Choose one of the list; files are not loaded here.")
-        for name, value in self.parameters.items():
-            if (name in DATA and value is not None) or any(map(_CODE.search, texts_in(value))):
-                message = f"The parameter {name!r} names a file, a module or a database."
-                raise InvalidInputError(message, "Such parts are run from the command line.")
+        if refused := refused_names(self.parameters):
+            message = f"{refused[0]!r} may name a file, a module, a database or an address."
+            raise InvalidInputError(message, "Such parts are run from the command line.")
         return Spec(self.id, self.parameters)
 
 
@@ -103,39 +95,27 @@ class Drawing(BaseModel):
     instance: dict[str, Any] | None = None
 
 
-class Steps(BaseModel):
-    """Some actions: of an agent, or one by hand."""
+class Shown(BaseModel):
+    """What a page knows already, so many first moves, and whether it shows all views."""
 
     model_config = ConfigDict(extra="forbid")
+
+    known: Annotated[int, Field(ge=0)] = 0
+    views: bool = False
+
+
+class Steps(Shown):
+    """Some actions: of an agent, or one by hand."""
 
     agent: Part | None = None
     action: Annotated[int, Field(ge=0)] = 0
     steps: Annotated[int, Field(ge=1, le=STEPS)] = 1
-    known: Annotated[int, Field(ge=0)] = 0
-    views: bool = False
 
 
-class Place(BaseModel):
+class Place(Shown):
     """A step to go to."""
 
-    model_config = ConfigDict(extra="forbid")
-
     step: Annotated[int, Field(ge=0, le=LONGEST)]
-    known: Annotated[int, Field(ge=0)] = 0
-    views: bool = False
-
-
-def texts_in(value: object) -> Iterable[str]:
-    """All texts in plain data."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, each in value.items():
-            yield str(name)
-            yield from texts_in(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from texts_in(each)
 
 
 # What pages offer
@@ -191,16 +171,25 @@ class Move:
     reward: float
 
 
-@dataclass(frozen=True)
+@dataclass
 class Course:
-    """All that is needed to have an experiment again, elsewhere."""
+    """All that is needed to have an experiment again, elsewhere.
+
+    Attributes:
+        spec: The class of its environment.
+        instance: The environment.
+        seed: The root of all randomness; it is exercise 0 of it.
+        moves: All that was done.
+        at: After how many moves it is now.
+        watched: The agent whose mind is shown.
+    """
 
     spec: Spec
     instance: Instance
     seed: int
-    moves: tuple[Move, ...]
-    at: int
-    watched: Spec | None
+    moves: list[Move] = field(default_factory=list)
+    at: int = 0
+    watched: Spec | None = None
 
 
 class World:
@@ -215,61 +204,48 @@ class World:
     def __init__(
         self, environment_class: EnvironmentClass, exercise: Exercise, view: str | None
     ) -> None:
-        self.seen = seated(environment_class, [view])
-        self.instance, self.step = exercise.instance, 0
-        try:
+        self.seen, self.step = seated(environment_class, [view]), 0
+        self.scene = partial(self.seen.scene, exercise.instance)  # what a person is shown
+        with faults(exercise.environment_class, "Compare it with one that the class draws."):
             self.environment: Environment = self.seen.build(exercise.instance)
             seed = seed_for(self.environment, exercise.stream("environment").seed)
             self.reward, self.observation = self.environment.start(seed)
-        except OmnimeterError:
-            raise
-        except Exception as error:  # a description that was edited may lack anything
-            message = f"{exercise.environment_class.label} cannot build this: "
-            advice = "Compare it with one that the class draws."
-            raise InvalidInputError(f"{message}{type(error).__name__}: {error}.", advice) from error
         self.first_reward = self.reward
 
-    @property
-    def view(self) -> str | None:
-        """The view that the observation is in."""
-        return self.environment.view_of(0)
-
-    def perform(self, action: int) -> None:
-        """One step."""
-        self.reward, self.observation = self.environment.step(action)
+    def take(self, move: Move) -> None:
+        """What a move does."""
+        self.reward, self.observation = self.environment.step(move.action)
         self.step += 1
 
-    def follow(self, moves: Sequence[Move], end: int) -> None:
-        """Go on to after so many moves."""
-        for place in range(self.step, end):
-            self.perform(moves[place].action)
+    def follow(self, moves: Sequence[Move], deadline: float = inf) -> bool:
+        """Go on to after these moves; whether that was done by the deadline."""
+        for move in moves[self.step :]:
+            if time.monotonic() > deadline:
+                return False
+            self.take(move)
+        return True
 
-    def scene(self) -> Mapping[str, Any]:
-        """What a person is shown now."""
-        return self.seen.scene(self.instance, self.observation, self.reward)
 
-
-class Player:
-    """An agent that acts in an experiment, at times.
+class Player(World):
+    """An agent that acts in an experiment, at times, and the environment in its view.
 
     It is told of its own steps alone: when it takes over again, what follows its last action is
     the reward that this action brought, and what is observed now.
     """
 
-    def __init__(self, spec: Spec, environment_class: EnvironmentClass, exercise: Exercise) -> None:
-        self.spec, self.stopped = spec, False
+    def __init__(self, environment_class: EnvironmentClass, exercise: Exercise, spec: Spec) -> None:
         with without_consent("The page", [dict(spec.parameters)]):
             self.agent: Agent = adapt(make(Kind.AGENT, spec))
-        self._tell_prior(environment_class)
-        self.world = World(environment_class, exercise, self.agent.view)
-        own = replace(exercise, agent=spec).stream("agent").seed
-        briefing = self.world.environment.briefing()
+        super().__init__(environment_class, exercise, self.agent.view)
+        self.spec, self._brought = spec, self.reward
+        self._choice: int | None = None  # as long as it is not done
+        self._handle = LocalAgent(self.agent)
+        briefing = self.environment.briefing()
         if self.agent.sees_scenes:
-            shown = partial(self.world.seen.scene, exercise.instance)
-            briefing = replace(briefing, scene=shown)
+            briefing = replace(briefing, scene=self.scene)
         with faults(spec):
-            self.agent.begin(briefing, seed_for(self.agent, own))
-        self._reward = self.world.first_reward
+            self._tell_prior(environment_class)
+            self._handle.begin(briefing, replace(exercise, agent=spec).stream("agent").seed)
 
     def _tell_prior(self, environment_class: EnvironmentClass) -> None:
         """Tell it the distribution of the class, if it wants to know a prior."""
@@ -280,82 +256,70 @@ class Player:
             message = f"{self.spec.label} prepares itself offline, which may take hours."
             raise InvalidInputError(message, "omnimeter prepare and omnimeter run let it do so.")
         if type(inner).restore is not Agent.restore:
-            prior = Prior(environment_class.distribution(), GAMMA, HORIZON)
-            with faults(self.spec):
-                self.agent.restore(prior, {})
+            restore(self.agent, Prior(environment_class.distribution(), GAMMA, HORIZON), {})
 
-    def follow(self, moves: Sequence[Move], end: int, deadline: float) -> bool:
-        """Live through its own among so many moves; whether that was done by the deadline.
+    @property
+    def has_stopped(self) -> bool:
+        """Whether it will not act any more."""
+        return self._choice is not None and self._choice < 0
+
+    def choose(self) -> int:
+        """Its next action, or -1 to stop."""
+        if self._choice is None:
+            with faults(self.spec):
+                answer, _ = self._handle.ask(self._brought, self.observation, None)
+                self._choice = read_move(answer, self.environment.actions)[0]
+        return self._choice
+
+    def take(self, move: Move) -> None:
+        """Live through a move, perhaps its own.
 
         Raises:
             InvalidInputError: It does not do the same again.
         """
-        for place in range(self.world.step, end):
-            if time.monotonic() > deadline:
-                return False
-            move = moves[place]
-            if move.agent == self.spec and self._act() != move.action:
-                message = f"{self.spec.label} did not do the same again."
-                raise InvalidInputError(message, "Its randomness does not come from its seed.")
-            self.take_up(move)
-        return True
-
-    def choose(self) -> int:
-        """Its next action, or -1 to stop."""
-        action = self._act()
-        self.stopped = action < 0
-        return action
-
-    def _act(self) -> int:
-        with faults(self.spec):
-            answer = self.agent.act(self._reward, self.world.observation)
-            return read_move(answer, self.world.environment.actions)[0]
-
-    def take_up(self, move: Move) -> None:
-        """An action was done, perhaps its own."""
-        self.world.perform(move.action)
-        if move.agent == self.spec:
-            self._reward = self.world.reward
+        own = move.agent == self.spec
+        if own and self.choose() != move.action:
+            message = f"{self.spec.label} did not do the same again."
+            raise InvalidInputError(message, "Its randomness does not come from its seed.")
+        super().take(move)
+        if own:
+            self._brought, self._choice = self.reward, None
 
 
 @contextmanager
-def faults(spec: Spec) -> Iterator[None]:
-    """What an agent raises becomes an error that names it."""
+def faults(spec: Spec, advice: str = "") -> Iterator[None]:
+    """What a part raises becomes an error that names it."""
     try:
         yield
     except OmnimeterError:
         raise
     except AgentFault as trouble:
-        raise InvalidInputError(f"{spec.label}: {trouble.fault.message}") from trouble
+        raise InvalidInputError(f"{spec.label}: {trouble.fault.message}", advice) from trouble
     except Exception as error:
         message = f"{spec.label} raised {type(error).__name__}: {error}"
-        raise InvalidInputError(message) from error
+        raise InvalidInputError(message, advice) from error
 
 
 class Experiment:
     """An environment under the eyes of a researcher.
 
     Args:
-        spec: Its class.
-        instance: The environment.
-        seed: The root of all randomness; it is exercise 0 of it.
+        course: What it is, and what was done in it so far.
 
     Raises:
         OmnimeterError: It cannot be built.
     """
 
-    def __init__(self, spec: Spec, instance: Instance, seed: int) -> None:
+    def __init__(self, course: Course) -> None:
+        self.course, spec, instance = course, course.spec, course.instance
         with without_consent("The page", dict(spec.parameters)):
             self.environment_class: EnvironmentClass = make(Kind.ENVIRONMENT, spec)
         complexity = check_instance(self.environment_class, spec, instance)
-        budget = Budget(LONGEST)
-        none = Spec("scripted-v1")
-        self.exercise = Exercise(none, spec, instance, budget, seed, 0, complexity=complexity)
-        self.moves: list[Move] = []
-        self.at = 0
-        self._worlds: dict[str | None, World] = {}
-        self._players: dict[Spec, Player] = {}
-        self.watched: Spec | None = None
+        none, budget = Spec("scripted-v1"), Budget(LONGEST)
+        self.exercise = Exercise(
+            none, spec, instance, budget, course.seed, 0, complexity=complexity
+        )
+        self._worlds: dict[Spec | str | None, World] = {}
         self.world()
 
     @classmethod
@@ -363,105 +327,81 @@ class Experiment:
         """The experiment that a page asks for."""
         spec = drawing.environment.spec(Kind.ENVIRONMENT)
         if drawing.instance is not None:
-            return cls(spec, Instance(drawing.instance), drawing.seed)
+            return cls(Course(spec, Instance(drawing.instance), drawing.seed))
         with without_consent("The page", dict(spec.parameters)):
             made = make(Kind.ENVIRONMENT, spec)
-        return cls(spec, draw(made, spec, drawing.seed, 0, drawing.complexity), drawing.seed)
-
-    @classmethod
-    def resumed(cls, course: Course) -> Experiment:
-        """The experiment of a course."""
-        experiment = cls(course.spec, course.instance, course.seed)
-        experiment.moves, experiment.at = list(course.moves), course.at
-        experiment.watched = course.watched
-        return experiment
-
-    def course(self) -> Course:
-        """What it is, and what was done in it."""
-        drawn = self.exercise
-        given = drawn.environment_class, drawn.instance, drawn.seed
-        return Course(*given, tuple(self.moves), self.at, self.watched)
+        drawn = draw(made, spec, drawing.seed, 0, drawing.complexity)
+        return cls(Course(spec, drawn, drawing.seed))
 
     @property
-    def complexity(self) -> float:
-        """That of the environment."""
-        return self.exercise.complexity
+    def past(self) -> list[Move]:
+        """What was done up to now."""
+        return self.course.moves[: self.course.at]
 
     def world(self, view: str | None = None) -> World:
         """The environment now, in some view."""
         if view not in self._worlds:
             self._worlds[view] = World(self.environment_class, self.exercise, view)
-        self._worlds[view].follow(self.moves, self.at)
+        self._worlds[view].follow(self.past)
         return self._worlds[view]
 
     def _player(self, spec: Spec, deadline: float) -> Player | None:
         """An agent, up to now; ``None`` if it takes longer to live through its past again."""
-        if spec not in self._players:
-            self._players[spec] = Player(spec, self.environment_class, self.exercise)
-        player = self._players[spec]
-        try:
-            return player if player.follow(self.moves, self.at, deadline) else None
-        except InvalidInputError:
-            del self._players[spec]
-            raise
+        player = self._worlds.pop(spec, None)
+        if not isinstance(player, Player):
+            player = Player(self.environment_class, self.exercise, spec)
+        followed = player.follow(self.past, deadline)
+        self._worlds[spec] = player  # unless it fails
+        return player if followed else None
 
     def step(self, steps: Steps) -> dict[str, Any]:
         """Perform actions, and show what is then."""
         why = ""
         if steps.agent is None:
-            self.by_hand(steps.action)
+            self._by_hand(steps.action)
         else:
-            why = self.by_agent(steps.agent.spec(Kind.AGENT), steps.steps)
-        return {**self.shown(known=steps.known, views=steps.views), "ended": why}
+            why = self._by_agent(steps.agent.spec(Kind.AGENT), steps.steps)
+        return {**self.shown(steps), "ended": why}
 
-    def by_hand(self, action: int) -> None:
-        """Perform an action.
-
-        Raises:
-            InvalidInputError: There is none of this number.
-        """
+    def _by_hand(self, action: int) -> None:
         actions = self.world().environment.actions
         if action >= actions:
             message = f"There is no action {action}."
             raise InvalidInputError(message, f"Choose one from 0 to {actions - 1}.")
         self._perform(None, action)
 
-    def by_agent(self, spec: Spec, steps: int) -> str:
+    def _by_agent(self, spec: Spec, steps: int) -> str:
         """Let an agent act; why it did not do all steps, if it did not."""
         deadline = time.monotonic() + SECONDS
-        self.watched = spec
+        self.course.watched = spec
         for number in range(steps):
             player = self._player(spec, deadline)
             if player is None:
                 return "catching-up"
-            if player.stopped:
-                return "stopped"
             try:
                 action = player.choose()
             except InvalidInputError:
-                del self._players[spec]
+                del self._worlds[spec]
                 raise
-            if action < 0:
+            if player.has_stopped:
                 return "stopped"
-            self._perform(spec, action, player)
+            self._perform(spec, action)
+            player.follow(self.past)
             if number == 0:  # for which kernels may have been compiled
                 deadline = time.monotonic() + SECONDS
             elif time.monotonic() > deadline:
                 return "time"
         return ""
 
-    def _perform(self, spec: Spec | None, action: int, player: Player | None = None) -> None:
-        if self.at >= LONGEST:
+    def _perform(self, agent: Spec | None, action: int) -> None:
+        course, world = self.course, self.world()
+        if course.at >= LONGEST:
             message = f"An experiment has at most {LONGEST:,} steps."
             raise InvalidInputError(message, "Go back, or begin another one.")
-        world = self.world()
-        world.perform(action)
-        del self.moves[self.at :]  # what was done from here in another course
-        move = Move(spec, action, float(world.reward))
-        self.moves.append(move)
-        self.at += 1
-        if player is not None:
-            player.take_up(move)
+        world.take(Move(agent, action, 0.0))
+        # What was done from here in another course is replaced.
+        course.moves[course.at :] = [Move(agent, action, float(world.reward))]
+        course.at += 1
 
     def go(self, place: Place) -> dict[str, Any]:
         """Go to a step that there has been, and show what was then.
@@ -469,163 +409,86 @@ class Experiment:
         Raises:
             InvalidInputError: There has been none of this number.
         """
-        step = place.step
-        if step > len(self.moves):
+        course, step = self.course, place.step
+        if step > len(course.moves):
             message = f"There is no step {step} yet."
-            raise InvalidInputError(message, f"Choose one from 0 to {len(self.moves)}.")
-        self.at = step
-        self._worlds = {view: each for view, each in self._worlds.items() if each.step <= step}
-        self._players = {
-            spec: each
-            for spec, each in self._players.items()
-            if each.world.step <= step and not each.stopped
+            raise InvalidInputError(message, f"Choose one from 0 to {len(course.moves)}.")
+        course.at = step
+        self._worlds = {
+            key: each
+            for key, each in self._worlds.items()
+            if each.step <= step and not (isinstance(each, Player) and each.has_stopped)
         }
-        return self.shown(known=place.known, views=place.views)
+        return self.shown(place)
 
-    def views(self) -> list[dict[str, Any]]:
+    def _views(self) -> list[dict[str, Any]]:
         """The observation in each view."""
-        names: list[str | None] = [*self.environment_class.views] or [None]
-        worlds = [self.world(name) for name in names]
+        worlds = [self.world(name) for name in self.environment_class.views or (None,)]
+        seen = {each.environment.view_of(0): each.observation for each in worlds}
         return [
-            {"view": each.view, "observation": np.atleast_1d(each.observation).tolist()}
-            for each in {world.view: world for world in worlds}.values()
+            {"view": view, "observation": np.atleast_1d(observation).tolist()}
+            for view, observation in seen.items()
         ]
 
-    def shown(self, *, known: int = 0, views: bool = False) -> dict[str, Any]:
-        """All of it for a page, but for so many first moves, which it knows."""
-        world, exercise = self.world(), self.exercise
-        drawn = scenes.picture(world.scene(), world.environment.actions)
-        who = list(dict.fromkeys(move.agent for move in self.moves))
+    def shown(self, how: Shown) -> dict[str, Any]:
+        """All of it for a page, but for the moves that it knows."""
+        world, exercise, course = self.world(), self.exercise, self.course
+        spec, moves = exercise.environment_class, course.moves
+        scene = world.scene(world.observation, world.reward)
+        drawn = scenes.picture(scene, world.environment.actions)
+        who = list(dict.fromkeys(move.agent for move in moves))
         player = None
-        if self.watched is not None:
-            player = self._player(self.watched, time.monotonic() + SECONDS)
+        if course.watched is not None:
+            player = self._player(course.watched, time.monotonic() + SECONDS)
         return {
             "environment": {
-                "id": exercise.environment_class.id,
-                "parameters": dict(exercise.environment_class.parameters),
-                "label": exercise.environment_class.label,
+                "id": spec.id,
+                "parameters": dict(spec.parameters),
+                "label": spec.label,
             },
             "instance": dict(exercise.instance.data),
             "complexity": exercise.complexity,
             "seed": exercise.seed,
             "actions": world.environment.actions,
             "range": list(world.environment.rewards),
-            "step": self.at,
+            "step": course.at,
             "first_reward": float(world.first_reward),
             "reward": float(world.reward),
             "who": ["" if each is None else each.label for each in who],
-            "known": known,
+            "known": how.known,
             "moves": [
-                [who.index(each.agent), each.action, each.reward] for each in self.moves[known:]
+                [who.index(each.agent), each.action, each.reward] for each in moves[how.known :]
             ],
-            "scene": {**asdict(drawn), "kind": str(world.scene().get("kind", ""))},
+            "scene": {**asdict(drawn), "kind": str(scene.get("kind", ""))},
             "state": fields_of(world.environment),
-            "hidden": asdict(hidden(world)),
+            "hidden": {**NOTHING_HIDDEN, **world.seen.hidden(world.environment)},
             "agent": None if player is None else watched(player),
-            "views": self.views() if views else [],
+            "views": self._views() if how.views else [],
         }
-
-    def agents(self) -> set[Spec | None]:
-        """Who has acted so far."""
-        return {move.agent for move in self.moves[: self.at]}
 
     def saved(self, interactions: int | None = None) -> Exercise:
         """The exercise as it went: of the agent that took it all, or of the list of actions."""
-        agents = self.agents()
+        agents = {move.agent for move in self.past}
         (only,) = agents if len(agents) == 1 else (None,)
-        actions = [move.action for move in self.moves[: self.at]]
+        actions = [move.action for move in self.past]
         scripted = Spec("scripted-v1", {"actions": actions, "repeat": False} if actions else {})
-        budget = Budget(interactions or max(1, self.at))
+        budget = Budget(interactions or max(1, self.course.at))
         return replace(self.exercise, agent=only or scripted, budget=budget)
 
 
 # What is normally hidden
 
 
-@dataclass(frozen=True)
-class Hidden:
-    """What only the environment knows, as far as its class is known here.
-
-    Attributes:
-        facts: Names and what they are now.
-        cells: The reward that lies in each cell.
-        places: Who is in which cell.
-        intended: Where who is about to go.
-    """
-
-    facts: Mapping[str, str | int | float] = field(default_factory=dict)
-    cells: Sequence[float] = ()
-    places: Mapping[str, int] = field(default_factory=dict)
-    intended: Mapping[str, int] = field(default_factory=dict)
-
-
-def hidden(world: World) -> Hidden:
-    """What the environment is about to do."""
-    state = getattr(world.environment, "state", None)
-    if isinstance(state, dynamics.LambdaState):
-        return hidden_of_lambda(state)
-    if isinstance(state, torus.TorusState):
-        return hidden_of_torus(state)
-    scene = world.scene()
-    return hidden_of_mdp(scene) if scene.get("kind") == "mdp" else Hidden()
-
-
-def hidden_of_mdp(scene: Mapping[str, Any]) -> Hidden:
-    """Where the actions lead from here, and the mean reward of each way."""
-    facts = {}
-    for each in scene["transitions"]:
-        if each["from"] == scene["state"]:
-            names = " or ".join(str(scene["buttons"][action]) for action in each["actions"])
-            state = scene["states"][each["to"]]["name"]
-            facts[f"{names} may lead to state {state}"] = f"mean reward {each['reward']:g}"
-    return Hidden(facts)
-
-
-def hidden_of_lambda(state: dynamics.LambdaState) -> Hidden:
-    """The rewards in cells, and where Good and Evil want to go.
-
-    Where both want to go to the same cell, one of them will stay.
-    """
-    actions = int(state.rules[dynamics.ACTIONS])
-    action = int(state.pattern[state.clock[dynamics.PHASE]])
-    good, evil, own, *others = state.places.tolist()
-    objects = {f"object {number}": place for number, place in enumerate(others, 1)}
-    return Hidden(
-        {
-            "next action of the pattern": action,
-            "place in the pattern": int(state.clock[dynamics.PHASE]) + 1,
-            "steps until Good and Evil change places": int(state.clock[dynamics.UNTIL_SWAP]),
-        },
-        state.rewards.tolist(),
-        {"Good": good, "Evil": evil, "agent": own, **objects},
-        {
-            "Good": int(state.paths[good * actions + action]),
-            "Evil": int(state.paths[evil * actions + action]),
-        },
-    )
-
-
-def hidden_of_torus(state: torus.TorusState) -> Hidden:
-    """Where all three are, and the next moves of Good and Evil."""
-    moves = ("left", "right", "up", "down", "stay")
-    x, y, good_x, good_y, evil_x, evil_y = state.places.tolist()
-    good, evil = state.turns.tolist()
-    return Hidden(
-        {
-            "agent at": f"({x}, {y})",
-            "Good at": f"({good_x}, {good_y})",
-            "Evil at": f"({evil_x}, {evil_y})",
-            "next move of Good": moves[int(state.good[good])],
-            "next move of Evil": moves[int(state.evil[evil])],
-        }
-    )
+NOTHING_HIDDEN: Mapping[str, Any] = {"facts": {}, "cells": [], "places": {}, "intended": {}}
+"""What a class tells that has nothing to hide (``EnvironmentClass.hidden``)."""
 
 
 def fields_of(thing: object) -> list[dict[str, Any]]:
     """The fields of a state; of what has no kernels, numbers and arrays, its own and its parts'."""
-    state = getattr(thing, "state", None)
-    if state is not None and hasattr(state, "_fields"):
-        return [field_shown(*each) for each in zip(state._fields, state, strict=True)]
+    state: Any
+    for state in (getattr(thing, name, None) for name in ("present_state", "state")):
+        if hasattr(state, "_fields"):
+            return [field_shown(*each) for each in zip(state._fields, state, strict=True)]
     kinds = (bool, int, float, str, np.ndarray)
     shown = []
     for name, value in vars(thing).items():
@@ -646,18 +509,13 @@ def field_shown(name: str, value: Any) -> dict[str, Any]:
 
 def watched(player: Player) -> dict[str, Any]:
     """What an agent has in mind: the fields of its state, and the values of its actions now."""
-    agent, values = player.agent, None
-    if isinstance(agent, KernelAgent):
-        state = agent.present_state
-        named = [field_shown(name, field) for name, field in zip(state._fields, state, strict=True)]
-        if isinstance(state, TableState):
-            actions = int(state.numbers[ACTIONS])
-            observed = np.atleast_1d(player.world.observation)
-            row = int(observation_index(observed, state.sizes)) * actions
-            values = state.table[row : row + actions].tolist()
-    else:
-        named = fields_of(agent)
-    return {"label": player.spec.label, "fields": named, "values": values}
+    state, values = getattr(player.agent, "present_state", None), None
+    if isinstance(state, TableState):
+        actions = int(state.numbers[ACTIONS])
+        observed = np.atleast_1d(player.observation)
+        row = int(observation_index(observed, state.sizes)) * actions
+        values = state.table[row : row + actions].tolist()
+    return {"label": player.spec.label, "fields": fields_of(player.agent), "values": values}
 
 
 # In a process of its own
@@ -666,28 +524,30 @@ def watched(player: Player) -> dict[str, Any]:
 def answer(requests: Connection) -> None:
     """Compute what one page asks for, until it is closed.
 
-    A request is the name of what is wanted, and what it is given. Each is answered by what is to be
-    shown and the course of the experiment, or by an error.
+    A request has the course of the page's experiment, which is taken up if none has begun here, the
+    name of what is wanted, and what it is given. Each is answered by what is to be shown and the
+    course of the experiment then, or by an error.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
     experiment: Experiment | None = None
     while True:
         try:
-            wanted, given = requests.recv()
+            course, wanted, given = requests.recv()
         except EOFError:
             return
-        told: Any = None
         try:
+            if experiment is None and course is not None:
+                experiment = Experiment(course)
             if isinstance(given, Drawing):
                 begun = Experiment.begun(given)
-                told = begun.shown() if wanted == "begin" else {"complexity": begun.complexity}
-                experiment = begun if wanted == "begin" else experiment
-            elif isinstance(given, Course):
-                experiment = Experiment.resumed(given)
-            elif experiment is not None:
+                told = {"complexity": begun.exercise.complexity}
+                if wanted == "begin":
+                    told, experiment = begun.shown(Shown()), begun
+            elif experiment is None:
+                raise InvalidInputError("There is no environment yet.", "Draw one first.")
+            else:
                 told = getattr(experiment, wanted)(given)
-            course = None if experiment is None else experiment.course()
-            requests.send((told, course))
+            requests.send((told, experiment and experiment.course))
         except OmnimeterError as error:
             requests.send(error)
         except Exception as error:  # of a third party's part

@@ -11,9 +11,10 @@ import json
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 from threading import Lock
@@ -26,6 +27,7 @@ from fastapi.responses import FileResponse
 from omnimeter.api import Campaign, Result, load
 from omnimeter.contract import OmnimeterError, Outcomes, Score
 from omnimeter.contract.text import clean_line
+from omnimeter.reports.figures import course_of
 from omnimeter.results import Record
 from omnimeter.results.files import Layout, is_locked
 
@@ -50,8 +52,8 @@ REPORT_POLICY = (
 )
 """What a stored page may do: show its own text and figures, without scripts or other pages."""
 
-Ends = tuple[float | None, float | None, float | None]
-"""A value, and the ends of its interval, as far as they can be drawn."""
+Past = dict[Any, Any]
+"""What was known before of a place's scores: those of the past do not change any more."""
 
 Items = Mapping[str, Mapping[str, Any]]
 
@@ -63,7 +65,7 @@ class _Known:
     state: object
     shown: dict[str, Any]
     until: float
-    past: dict[bytes, Ends] = field(default_factory=dict)
+    past: Past
 
 
 class Stored:
@@ -78,8 +80,6 @@ class Stored:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._known: dict[str, _Known] = {}
-        self._course: dict[str, dict[str, list[list[float | None]]]] = {}
-        self._intact: dict[Path, int] = {}  # when the files of places were changed that are intact
         self._listed: tuple[float, dict[str, dict[str, Any]]] = (0.0, {})
         self._lock = Lock()
 
@@ -164,30 +164,16 @@ class Stored:
             item["changed"] = _last_change(path)
             if kind == "campaign":
                 item["evaluations"] = _folders(path / "evaluations")
-            self._check(kind, path)
+            file = path / ("campaign.json" if kind == "campaign" else "spec.json")
+            _check(kind, path, file.stat().st_mtime_ns)
         except Exception as error:  # the others are shown all the same
             item["damaged"] = _why(error)
         return item
 
-    def _check(self, kind: str, path: Path) -> None:
-        """Check what a place says of itself; again only when that file has changed.
-
-        Raises:
-            StoreError: It is damaged.
-        """
-        file = path / ("campaign.json" if kind == "campaign" else "spec.json")
-        changed = file.stat().st_mtime_ns
-        if self._intact.get(path) != changed:
-            if kind == "campaign":
-                Campaign.open(path)
-            else:
-                Record(path)
-            self._intact[path] = changed
-
-    def _read(self, path: str, place: Path, past: dict[bytes, Ends]) -> dict[str, Any]:
+    def _read(self, path: str, place: Path, past: Past) -> dict[str, Any]:
         try:
             if (place / "campaign.json").exists():
-                shown = self._campaign(path, Campaign.open(place))
+                shown = _campaign(path, Campaign.open(place), past)
             else:
                 shown = _evaluation(load(place, damaged="skip"), past)
             shown["running"] = is_locked(Layout(place))
@@ -198,47 +184,18 @@ class Stored:
         ]
         return shown
 
-    def _campaign(self, path: str, campaign: Campaign) -> dict[str, Any]:
-        status = campaign.status()
-        scores = campaign.results()
-        course = self._course.setdefault(path, {})
-        tests: dict[str, list[dict[str, Any]]] = {}
-        for each in scores:
-            test = " · ".join(filter(None, (each.test, each.environment_class)))
-            value, low, high = map(_drawable, (each.value, each.low, each.high))
-            points = course.setdefault(f"{test}\n{each.agent}", [])
-            if value is not None and (not points or points[-1][0] != each.exercises):
-                points.append([each.exercises, value, low, high])
-                del points[:-500]
-            row = {
-                "agent": each.agent,
-                "value": value,
-                "low": low,
-                "high": high,
-                "count": each.exercises,
-                "faults": sum(each.faults.values()),
-                "points": list(points),
-            }
-            tests.setdefault(test, []).append(row)
-        progress = status.progress
-        return {
-            "kind": "campaign",
-            "title": status.title,
-            "state": status.sentence,
-            "complete": status.complete,
-            "done": sum(each.finished for each in status.agents),
-            "expected": _sum(each.expected for each in status.agents),
-            "seconds_left": progress.seconds_left if status.running else None,
-            "quarantined": len(status.quarantined),
-            "tests": [
-                {"title": title, "across": "exercises so far", "rows": rows}
-                for title, rows in tests.items()
-            ],
-            "evaluations": [
-                f"{path}/evaluations/{each.name}".removeprefix("./") for each in campaign.entries
-            ],
-            "damaged": {str(where): why for where, why in status.damaged.items()},
-        }
+
+@lru_cache(MOST_PLACES)
+def _check(kind: str, path: Path, changed: int) -> None:  # noqa: ARG001 - checked again only then
+    """Check what a place says of itself.
+
+    Raises:
+        StoreError: It is damaged.
+    """
+    if kind == "campaign":
+        Campaign.open(path)
+    else:
+        Record(path)
 
 
 def _why(error: Exception) -> str:
@@ -248,17 +205,48 @@ def _why(error: Exception) -> str:
     return f"It cannot be read: {type(error).__name__}: {error}"[:500]
 
 
-def _evaluation(result: Result, past: dict[bytes, Ends]) -> dict[str, Any]:
-    judged = result.judged
-    protocol, design = result.protocol, judged.design
-    rows, expected = [], protocol.expected()
+def _campaign(path: str, campaign: Campaign, past: Past) -> dict[str, Any]:
+    status = campaign.status()
+    tests: dict[str, list[dict[str, Any]]] = {}
+    for each in campaign.results():
+        test = " · ".join(filter(None, (each.test, each.environment_class)))
+        points: list[Point] = past.setdefault((test, each.agent), [])
+        row = _row(each.agent, each.exercises, each.faults, each.value, (each.low, each.high))
+        if row["value"] is not None and (not points or points[-1][0] != each.exercises):
+            points.append([each.exercises, row["value"], row["low"], row["high"]])
+            del points[:-500]
+        tests.setdefault(test, []).append({**row, "points": list(points)})
+    expected = [each.expected for each in status.agents]
+    return {
+        "kind": "campaign",
+        "title": status.title,
+        "state": status.sentence,
+        "complete": status.complete,
+        "done": sum(each.finished for each in status.agents),
+        "expected": None if None in expected else sum(filter(None, expected)),
+        "seconds_left": status.progress.seconds_left if status.running else None,
+        "quarantined": len(status.quarantined),
+        "tests": [
+            {"title": title, "across": "exercises so far", "rows": rows}
+            for title, rows in tests.items()
+        ],
+        "evaluations": [
+            f"{path}/evaluations/{each.name}".removeprefix("./") for each in campaign.entries
+        ],
+        "damaged": {str(where): why for where, why in status.damaged.items()},
+    }
+
+
+def _evaluation(result: Result, past: Past) -> dict[str, Any]:
+    judged, protocol = result.judged, result.protocol
+    design, expected = judged.design, protocol.expected()
+    rows = []
     for agent, done in judged.outcomes.items():
-        row = {"agent": agent.label, "count": len(done), **_score(judged.scores[agent])}
-        row["faults"] = sum(judged.scores[agent].faults.values())
-        if moments := judged.courses.get(agent):
-            row["points"] = [
-                [each.length, _drawable(each.value), *_ends(each.interval)] for each in moments
-            ]
+        score = judged.scores[agent]
+        row = _row(agent.label, len(done), score.faults, score.value, score.interval)
+        if judged.courses.get(agent):
+            steps = course_of(judged, agent)
+            row["points"] = [[e.length, *_ends(e.value, (e.low, e.high))] for e in steps]
         elif len(done) <= MOST_OUTCOMES:
             row["points"] = list(_course(protocol.score, done, past))
         rows.append(row)
@@ -279,44 +267,48 @@ def _evaluation(result: Result, past: dict[bytes, Ends]) -> dict[str, Any]:
 
 
 def _course(
-    score: Callable[[Outcomes], Score],
-    done: Outcomes,
-    past: dict[bytes, Ends],
+    score: Callable[[Outcomes], Score], done: Outcomes, past: Past
 ) -> Iterator[list[float | None]]:
-    """The score after 1, 2, 5, 10, ... exercises: as it was had the test been stopped there.
-
-    A score of the past does not change any more, so that each is computed once.
-    """
+    """The score after 1, 2, 5, 10, ... exercises: as it was had the test been stopped there."""
     counts = {len(done)} if len(done) else set()
     counts |= {n * 10**k for k in range(7) for n in (1, 2, 3, 5, 7) if n * 10**k < len(done)}
     for count in sorted(counts):
         first = done.take(np.arange(count))
-        key = first.keys.tobytes()[-64:] + count.to_bytes(8, "big") + first.payoffs.tobytes()[-64:]
-        if (known := past.get(key)) is None:
-            now = _score(score(first))
-            known = now["value"], now["low"], now["high"]
+        key = count, first.keys.tobytes()[-64:], first.payoffs.tobytes()[-64:]
+        if (point := past.get(key)) is None:
+            now = score(first)
+            point = [count, *_ends(now.value, now.interval)]
             if count < len(done):
-                past[key] = known
-        if known[0] is not None:
-            yield [count, *known]
+                past[key] = point
+        if point[1] is not None:
+            yield point
 
 
-def _score(score: Score) -> dict[str, Any]:
-    low, high = _ends(score.interval)
-    return {"value": _drawable(score.value), "low": low, "high": high}
+Point = list[float | None]
+"""A place in a curve, the value there, and the ends of its interval, as far as these are known."""
 
 
-def _ends(interval: Any) -> tuple[float | None, float | None]:
-    return (_drawable(interval.low), _drawable(interval.high)) if interval else (None, None)
+def _row(
+    agent: str,
+    count: int,
+    faults: Mapping[str, int],
+    value: float | None,
+    interval: Sequence[Any] | None,
+) -> dict[str, Any]:
+    """What the table shows of an agent."""
+    value, low, high = _ends(value, interval)
+    shown = {"value": value, "low": low, "high": high}
+    return {"agent": agent, "count": count, "faults": sum(faults.values()), **shown}
+
+
+def _ends(value: float | None, interval: Sequence[Any] | None) -> Point:
+    """A value and the ends of its interval, as far as they can be drawn."""
+    low, high = interval[:2] if interval else (None, None)
+    return [_drawable(value), _drawable(low), _drawable(high)]
 
 
 def _drawable(number: float | None) -> float | None:
     return float(number) if number is not None and isfinite(number) else None
-
-
-def _sum(numbers: Iterator[int | None]) -> int | None:
-    every = list(numbers)
-    return None if None in every else sum(each or 0 for each in every)
 
 
 def _folders(path: Path) -> int:

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from omnimeter import results
 from omnimeter.catalogue import Kind, make
-from omnimeter.contract import Exercise, InvalidInputError
+from omnimeter.contract import Exercise, InvalidInputError, UnknownNameError
 from omnimeter.results.files import Layout
 from omnimeter.results.journal import Entry, Journals, read_log
 from omnimeter.web.attendance import stage_of
-from omnimeter.web.studies import Participant, Study
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from omnimeter.web.studies import Design, Participant, Study
 
 RETURNS = ("resumed", "restarted", "blocked")
 """The events of those who come back in the middle of an exercise."""
+
+COLUMNS = {
+    "participant": "string",
+    "exercise": "int64",
+    "environment_class": "string",
+    "complexity": "float64",
+    "step": "int64",
+    "action": "int64",
+    "reward": "float64",
+    "reaction_ms": "int64",
+    "shown_ms": "int64",
+    "received": "float64",
+}
+"""The columns of the table of interactions, with their types."""
 
 
 @dataclass(frozen=True)
@@ -27,18 +39,45 @@ class Attended:
     """How far a participant is.
 
     Attributes:
-        participant: Their name.
-        stage: What they are at; ``invited`` if they have not come yet.
+        stage: What they are at; ``invited`` if they have not come yet, and ``declined`` until they
+            are asked again.
         exercises: How many exercises they have done.
         interruptions: How often they were away in the middle of an exercise.
         seen: The second of the epoch at which something last happened, if anything did.
+        exercise: The number of the exercise that they are at, as long as their test goes on.
+        step: How many actions of it they have done.
     """
 
-    participant: str
-    stage: str
-    exercises: int
-    interruptions: int
-    seen: float | None
+    stage: str = "invited"
+    exercises: int = 0
+    interruptions: int = 0
+    seen: float | None = None
+    exercise: int | None = None
+    step: int | None = None
+
+    @classmethod
+    def of(cls, design: Design, events: Sequence[Mapping[str, Any]]) -> Attended:
+        """How far a participant is, as the log of events says."""
+        if not events:
+            return cls()
+        kinds = [str(event["kind"]) for event in events]
+        stage = stage_of(design, events)
+        if stage == "consent" and "declined" in kinds:
+            stage = "declined"
+        acts = [
+            (int(each["exercise"]), int(each["step"])) for each in events if each["kind"] == "act"
+        ]
+        begun = len({exercise for exercise, _ in acts})
+        done = begun if "tested" in kinds else max(0, begun - 1)
+        exercise, step = acts[-1] if stage == "test" and acts else (None, None)
+        return cls(
+            stage,
+            done,
+            sum(map(kinds.count, RETURNS)),
+            float(events[-1]["time"]),
+            exercise,
+            None if step is None else step + 1,
+        )
 
 
 def attended(study: Study, participant: Participant) -> Attended:
@@ -47,13 +86,7 @@ def attended(study: Study, participant: Participant) -> Attended:
     Raises:
         StoreError: What is stored of them cannot be read.
     """
-    events = study.events(participant)
-    kinds = [str(event["kind"]) for event in events]
-    stage = stage_of(study.design, events) if events else "invited"
-    begun = {int(event["exercise"]) for event in events if event["kind"] == "act"}
-    done = len(begun) if "tested" in kinds else max(0, len(begun) - 1)
-    seen = float(events[-1]["time"]) if events else None
-    return Attended(participant.name, stage, done, sum(map(kinds.count, RETURNS)), seen)
+    return Attended.of(study.design, study.events(participant))
 
 
 def interactions(study: Study) -> Iterator[dict[str, Any]]:
@@ -114,18 +147,54 @@ def _taken(study: Study, participant: Participant) -> Iterator[Taken]:
             yield exercise, actions, [*(each.reward for each in entries[1:]), None][: len(entries)]
 
 
-def answers(study: Study) -> Iterator[dict[str, Any]]:
-    """The answers of each participant to the questionnaire, with the time at which they came.
+def named(study: Study, name: str) -> Participant:
+    """The participant of a name.
+
+    Raises:
+        UnknownNameError: There is none, or they have withdrawn.
+    """
+    known = {each.name: each for each in study.participants}
+    if name not in known:
+        raise UnknownNameError("participant", name, known)
+    return known[name]
+
+
+def happened(study: Study) -> Iterator[dict[str, Any]]:
+    """What happened with all participants, one event after the other.
 
     Raises:
         StoreError: Something cannot be read.
     """
     for participant in study.participants:
         for event in study.events(participant):
+            told = {name: each for name, each in event.items() if name not in ("kind", "time")}
+            yield {
+                "participant": participant.name,
+                "time": event["time"],
+                "event": event["kind"],
+                "data": json.dumps(told, ensure_ascii=False) if told else "",
+            }
+
+
+def answers(study: Study) -> Iterator[dict[str, Any]]:
+    """The answers of each participant to the questionnaire, with the time at which they came.
+
+    Raises:
+        StoreError: Something cannot be read.
+    """
+    names = [each.name for each in study.design.questions]
+    for participant in study.participants:
+        for event in study.events(participant):
             if event["kind"] == "answered":
-                names = [each.name for each in study.design.questions]
                 given = {name: event["answers"].get(name) for name in names}
                 yield {"participant": participant.name, "answered": event["time"], **given}
+
+
+def answer_columns(study: Study) -> dict[str, str]:
+    """The columns of the table of answers, with their types."""
+    questions = study.design.questions
+    asked = {each.name: "int64" if each.kind == "scale" else "string" for each in questions}
+    return {"participant": "string", "answered": "float64", **asked}
 
 
 def export(study: Study, out: Path, file_format: str | None = None) -> Mapping[Path, int]:
@@ -153,38 +222,11 @@ def export(study: Study, out: Path, file_format: str | None = None) -> Mapping[P
         raise InvalidInputError(message, f"Known: {', '.join(kinds)}.")
     beside = out.with_name(f"{out.stem}-answers{out.suffix}")
     tables = {
-        out: pa.Table.from_pylist(list(interactions(study)), _interaction_schema()),
-        beside: pa.Table.from_pylist(list(answers(study)), _answer_schema(study)),
+        out: pa.Table.from_pylist(list(interactions(study)), pa.schema(list(COLUMNS.items()))),
+        beside: pa.Table.from_pylist(
+            list(answers(study)), pa.schema(list(answer_columns(study).items()))
+        ),
     }
     return {
         path: write_table(table.to_reader(), kinds[chosen], path) for path, table in tables.items()
     }
-
-
-def _interaction_schema() -> pa.Schema:
-    import pyarrow as pa
-
-    return pa.schema(
-        [
-            ("participant", pa.string()),
-            ("exercise", pa.int64()),
-            ("environment_class", pa.string()),
-            ("complexity", pa.float64()),
-            ("step", pa.int64()),
-            ("action", pa.int64()),
-            ("reward", pa.float64()),
-            ("reaction_ms", pa.int64()),
-            ("shown_ms", pa.int64()),
-            ("received", pa.float64()),
-        ]
-    )
-
-
-def _answer_schema(study: Study) -> pa.Schema:
-    import pyarrow as pa
-
-    asked = [
-        (each.name, pa.int64() if each.kind == "scale" else pa.string())
-        for each in study.design.questions
-    ]
-    return pa.schema([("participant", pa.string()), ("answered", pa.float64()), *asked])

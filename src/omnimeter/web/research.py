@@ -191,57 +191,33 @@ class Page:
             HTTPException: It takes too long.
             OmnimeterError: It cannot be done.
         """
-        deadline = time.monotonic() + PATIENCE_SECONDS
         if self._process is not None and self._process.poll() is not None:
             self.close()
+        course = None
         if self._process is None:
             self._pipe, theirs = Pipe()
             number = theirs.fileno()
             command = [sys.executable, "-P", "-c", _CHILD, str(number)]
             self._process = Popen(command, stdin=DEVNULL, pass_fds=[number])
             theirs.close()
-            if self.course is not None:
-                self._exchange("resume", self.course, deadline)
-        return self._exchange(wanted, given, deadline)
-
-    def _exchange(self, wanted: str, given: object, deadline: float) -> Any:
+            course = self.course
         try:
-            self._pipe.send((wanted, given))
-            if not self._pipe.poll(max(0.0, deadline - time.monotonic())):
+            self._pipe.send((course, wanted, given))
+            if not self._pipe.poll(PATIENCE_SECONDS):
                 message = f"This takes longer than {PATIENCE_SECONDS:g} seconds, and was ended."
                 raise HTTPException(503, message)
             reply = self._pipe.recv()
-        except (HTTPException, EOFError, OSError) as error:
+        except HTTPException:
             self.close()
-            if isinstance(error, HTTPException):
-                raise
+            raise
+        except (EOFError, OSError) as error:
+            self.close()
             message = "The process of this experiment has died."
             raise InvalidInputError(message, "It is as it was before.") from error
         if isinstance(reply, OmnimeterError):
             raise reply
         told, self.course = reply
         return told
-
-    def draw(self, wanted: str, drawing: Drawing) -> Any:
-        """Begin an experiment, or check whether it could begin."""
-        drawing.environment.spec(Kind.ENVIRONMENT)  # refused before a process is asked
-        return self.ask(wanted, drawing)
-
-    def step(self, steps: Steps) -> Any:
-        """Perform actions."""
-        if steps.agent is not None:
-            steps.agent.spec(Kind.AGENT)
-        return self.computed("step", steps)
-
-    def computed(self, wanted: str, given: object) -> Any:
-        """What is computed of the experiment.
-
-        Raises:
-            InvalidInputError: There is none yet.
-        """
-        if self.course is None:
-            raise InvalidInputError("There is no environment yet.", "Draw one first.")
-        return self.ask(wanted, given)
 
     def change_battery(self, adding: Adding) -> dict[str, Any]:
         """Add the environment to the battery, or take an exercise out."""
@@ -252,7 +228,7 @@ class Page:
             message = f"A battery has at most {ITEMS} exercises here."
             raise InvalidInputError(message, "Save this one, and begin another.")
         else:
-            exercise: Exercise = self.computed("saved", adding.interactions)
+            exercise: Exercise = self.ask("saved", adding.interactions)
             spec, instance = exercise.environment_class, exercise.instance
             self.items.append(Item(spec, adding.interactions, instance=instance))
         items = [
@@ -271,7 +247,7 @@ class Page:
             if not self.items:
                 raise InvalidInputError("The battery is empty.", "Add an environment first.")
             return Plan(self.title, tuple(self.items)).to_json()
-        exercise: Exercise = self.computed("saved", interactions)
+        exercise: Exercise = self.ask("saved", interactions)
         if what == "exercise":
             return exercise.to_json()
         return {
@@ -363,19 +339,19 @@ def add_research(app: FastAPI) -> None:
 
     @app.post("/research/{key}/begin")
     async def begin(key: str, drawing: Drawing) -> Any:
-        return await pages.compute(key, "draw", "begin", drawing)
+        return await pages.compute(key, "ask", "begin", drawing)
 
     @app.post("/research/{key}/check")
     async def check(key: str, drawing: Drawing) -> Any:
-        return await pages.compute(key, "draw", "check", drawing)
+        return await pages.compute(key, "ask", "check", drawing)
 
     @app.post("/research/{key}/step")
     async def step(key: str, steps: Steps) -> Any:
-        return await pages.compute(key, "step", steps)
+        return await pages.compute(key, "ask", "step", steps)
 
     @app.post("/research/{key}/go")
     async def go(key: str, place: Place) -> Any:
-        return await pages.compute(key, "computed", "go", place)
+        return await pages.compute(key, "ask", "go", place)
 
     @app.post("/research/{key}/battery")
     async def battery(key: str, adding: Adding) -> Any:

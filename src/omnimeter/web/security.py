@@ -386,16 +386,22 @@ async def json_of(request: Request) -> dict[str, Any]:
     return data
 
 
-_NAMES_CODE = re.compile(r"[:/\\]|\.(py|json|so|dll|csv|toml)\b|\bfile\s*=", re.IGNORECASE)
+_NAMES_CODE = re.compile(
+    r"[:/\\]|\.(py|json|so|dll|csv|toml)\b|\b(file|journal)\s*=", re.IGNORECASE
+)
+
+
+DATA = ("file", "journal")
+"""Parameters that name files or databases of the server, which pages do not choose."""
 
 
 def refused_names(data: object) -> list[str]:
-    """What of a study's test names a file, a module, a command or an address, or may do so.
+    """What of a test or a part names a file, a module, a command or an address, or may do so.
 
-    A study that a page makes is of parts that are installed, and of nothing else.
+    What a page makes is of parts that are installed, and of nothing else.
     """
     if isinstance(data, Mapping):
-        own = [f"{name}=" for name in data if name == "file" or _NAMES_CODE.search(str(name))]
+        own = [f"{name}=" for name in data if name in DATA or _NAMES_CODE.search(str(name))]
         return own + [each for value in data.values() for each in refused_names(value)]
     if isinstance(data, list | tuple):
         return [each for value in data for each in refused_names(value)]

@@ -445,7 +445,8 @@ class Study:
         """
         over = replace(participant, expires=-1.0)
         self._write(over, self.folder(participant))
-        os.utime(self.path / "participants")  # by which all processes see that something changed
+        with files.write_errors(self.path):
+            os.utime(self.path / "participants")  # by which all processes see that it changed
         return over
 
     @property

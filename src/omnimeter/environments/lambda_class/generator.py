@@ -314,6 +314,30 @@ class Lambda(KernelEnvironmentClass):
         """
         return scene(instance, self.seat_views, np.atleast_1d(observation).tolist(), reward)
 
+    def hidden(self, environment: Any) -> Mapping[str, Any]:
+        """The rewards in cells, who is where, and where Good and Evil want to go.
+
+        Where both want to go to the same cell, one of them will stay.
+        """
+        state: dynamics.LambdaState = environment.state
+        actions, phase = int(state.rules[dynamics.ACTIONS]), int(state.clock[dynamics.PHASE])
+        action = int(state.pattern[phase])
+        good, evil, own, *others = state.places.tolist()
+        return {
+            "facts": {
+                "next action of the pattern": action,
+                "place in the pattern": phase + 1,
+                "steps until Good and Evil change places": int(state.clock[dynamics.UNTIL_SWAP]),
+            },
+            "cells": state.rewards.tolist(),
+            "places": {"Good": good, "Evil": evil, "agent": own}
+            | {f"object {number}": place for number, place in enumerate(others, 1)},
+            "intended": {
+                name: int(state.paths[place * actions + action])
+                for name, place in (("Good", good), ("Evil", evil))
+            },
+        }
+
     def overlay(self, instance: Instance, rng: np.random.Generator, steps: int) -> Overlay:
         """The cells, with Good, Evil, further objects and the reward in each.
 

@@ -197,6 +197,24 @@ class FiniteMDPs(KernelEnvironmentClass):
         (state,) = np.atleast_1d(observation).tolist()
         return scenes.scene(instance, rewards, state, reward, places, names, buttons)
 
+    def hidden(self, environment: Any) -> Mapping[str, Any]:
+        """Where the actions lead from here, and the mean reward of each way."""
+        state: MDPState = environment.state
+        here, actions = state.place.tolist()
+        ways: dict[tuple[int, float], list[str]] = {}
+        for action, name in enumerate(self.action_names()):
+            first, end = state.starts[here * actions + action :][:2].tolist()
+            paid = state.rewards[first:end].tolist()
+            for way in zip(state.successors[first:end].tolist(), paid, strict=True):
+                ways.setdefault(way, []).append(name)
+        names = self.state_names()
+        return {
+            "facts": {
+                f"{' or '.join(using)} may lead to state {names[to]}": f"mean reward {paid:g}"
+                for (to, paid), using in sorted(ways.items())
+            }
+        }
+
 
 def instance_of(transitions: FloatArray, possible: np.ndarray[Any, np.dtype[np.bool_]]) -> Instance:
     """The instance with some transition probabilities, ``[state, action, successor]``.

@@ -33,6 +33,9 @@ checked at all sizes to 60, and at some up to the largest."""
 MAX_PATH_LENGTH = 32
 """Longer paths take too long to be counted."""
 
+MOVES = ("left", "right", "up", "down", "stay")
+"""What the actions are called, in the order of their numbers."""
+
 SHOWN = 1e-3
 """A wanted complexity may be given to three places: different ones differ by more."""
 
@@ -185,5 +188,19 @@ class Torus(KernelEnvironmentClass):
             cells.append(
                 {"column": column, "row": row, "symbols": symbols, "limit": limit, "action": action}
             )
-        buttons = ["left", "right", "up", "down", "stay"]
-        return {"kind": "torus", "cells": cells, "buttons": buttons, "reward": reward}
+        return {"kind": "torus", "cells": cells, "buttons": list(MOVES), "reward": reward}
+
+    def hidden(self, environment: Any) -> Mapping[str, Any]:
+        """Where all three are, and the next moves of Good and Evil."""
+        state: TorusState = environment.state
+        x, y, good_x, good_y, evil_x, evil_y = state.places.tolist()
+        good, evil = state.turns.tolist()
+        return {
+            "facts": {
+                "agent at": f"({x}, {y})",
+                "Good at": f"({good_x}, {good_y})",
+                "Evil at": f"({evil_x}, {evil_y})",
+                "next move of Good": MOVES[int(state.good[good])],
+                "next move of Evil": MOVES[int(state.evil[evil])],
+            }
+        }
