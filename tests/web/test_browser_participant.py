@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +18,7 @@ from omnimeter.execution import evaluate
 from omnimeter.protocols import Evaluation
 from omnimeter.results.journal import Journals
 from omnimeter.web.studies import Design, Participant, Question, Study
+from screenshots import keep
 from study_server import StudyServer
 
 BROWSER = next(
@@ -117,12 +116,6 @@ def opened(chromium: Any, server: StudyServer) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert not mistakes
-
-
-def keep(page: Any, name: str) -> None:
-    """Keep a picture of the page, where a folder for them is given."""
-    if folder := os.environ.get("OMNIMETER_SCREENSHOTS"):
-        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 def press(page: Any, *texts: str) -> None:

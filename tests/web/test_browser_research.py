@@ -200,5 +200,5 @@ def test_other_classes_are_drawn_and_edited_as_entries(page, name):
     expect(page.locator("#step")).to_have_text("2 of 2")
     page.locator("summary", has_text="As JSON").click()
     page.fill("#json", "{}")
-    expect(page.locator("#verdict .wrong")).to_be_visible()
+    expect(page.locator("#verdict .error")).to_be_visible()
     expect(page.locator("#use")).to_be_disabled()

@@ -2,6 +2,22 @@
 
 import { Refused, h } from "./page.js";
 
+/** What can be chosen, by the names in a design; the first is the default. */
+export const CHOICES = {
+  order: {
+    fixed: "as in the battery",
+    random: "random for each participant",
+    balanced: "balanced Latin square",
+  },
+  environments: { own: "each participant gets their own", same: "the same for all" },
+  rewards: { signs: "three signs", steps: "steps", number: "the number" },
+  after_interruption: {
+    resume: "they go on at the exact step",
+    restart: "the exercise begins anew",
+    block: "they cannot go on",
+  },
+};
+
 /**
  * @typedef {object} Choices What a study can be made of.
  * @property {Record<string, number>} batteries Their names, with how many exercises are in each.
@@ -28,22 +44,23 @@ function field(name, label, input, hint) {
     { class: "field", "data-field": name },
     h("label", { for: id }, label),
     input,
-    hint && h("span", { class: "hint", id: `${id}-hint` }, hint),
+    hint && h("span", { class: "quiet", id: `${id}-hint` }, hint),
     h("span", { class: "error", id: `${id}-error` }),
   );
 }
 
 /** @param {Record<string, string>} options Texts by their values. */
 const select = (options) =>
-  /** @type {HTMLSelectElement} */ (
-    h("select", {}, ...Object.entries(options).map(([value, text]) => h("option", { value }, text)))
-  );
+  h("select", {}, ...Object.entries(options).map(([value, text]) => h("option", { value }, text)));
 
-/** @param {Record<string, unknown>} attributes */
-const input = (attributes) => /** @type {HTMLInputElement} */ (h("input", attributes));
+/** @param {import("./page.js").Attributes} attributes */
+const input = (attributes) => h("input", attributes);
 
-/** @param {Record<string, unknown>} attributes */
-const area = (attributes) => /** @type {HTMLTextAreaElement} */ (h("textarea", attributes));
+/** @param {import("./page.js").Attributes} attributes */
+const area = (attributes) => h("textarea", attributes);
+
+/** Fields side by side where there is room. @param {...Node} parts */
+const columns = (...parts) => h("div", { class: "columns" }, ...parts);
 
 /** @param {string} legend @param {...(Node | false)} parts */
 const group = (legend, ...parts) => h("fieldset", { class: "card" }, h("legend", {}, legend), ...parts);
@@ -53,38 +70,32 @@ const group = (legend, ...parts) => h("fieldset", { class: "card" }, h("legend",
  * @param {string} legend
  * @param {Record<string, [string, HTMLElement | null]>} options The text and the fields of each.
  * @param {string} name The field at which errors are shown that are of none of these.
+ * @param {(chosen: string) => void} [onChange]
  */
-function alternatives(legend, options, name) {
-  const group = `choice-${++count}`;
-  let chosen = Object.keys(options)[0];
-  /** @type {(() => void)[]} */
-  const listeners = [];
-  const show = () => {
-    for (const [value, [, part]] of Object.entries(options)) if (part) part.hidden = value !== chosen;
-    for (const listener of listeners) listener();
+function alternatives(legend, options, name, onChange) {
+  const id = `choice-${++count}`;
+  let chosen = "";
+  const choose = (/** @type {string} */ value) => {
+    chosen = value;
+    for (const [each, [, part]] of Object.entries(options)) if (part) part.hidden = each !== chosen;
+    onChange?.(chosen);
   };
-  const buttons = Object.entries(options).map(([value, [text]]) =>
-    h(
-      "label",
-      { class: "choice" },
-      input({ type: "radio", name: group, value, checked: value === chosen, onchange: () => { chosen = value; show(); } }),
-      ` ${text}`,
-    ),
-  );
-  const error = h("span", { class: "error", id: `${group}-error` });
-  const parts = Object.values(options).flatMap(([, part]) => (part ? [part] : []));
-  show();
+  const first = Object.keys(options)[0];
+  const buttons = Object.entries(options).map(([value, [text]]) => {
+    const button = input({ type: "radio", name: id, value, checked: value === first, onchange: () => choose(value) });
+    return h("label", { class: "choice" }, button, text);
+  });
+  choose(first);
   return {
     element: h(
       "fieldset",
-      { class: "card", "data-field": name, "aria-describedby": `${group}-error`, tabindex: "-1" },
+      { class: "card", "data-field": name, "aria-describedby": `${id}-error`, tabindex: "-1" },
       h("legend", {}, legend),
-      h("div", { class: "choices" }, ...buttons),
-      error,
-      ...parts,
+      ...buttons,
+      h("span", { class: "error", id: `${id}-error` }),
+      ...Object.values(options).map(([, part]) => part),
     ),
     value: () => chosen,
-    onChange: (/** @type {() => void} */ listener) => listeners.push(listener),
   };
 }
 
@@ -121,7 +132,7 @@ function editor() {
         "li",
         {},
         ...Object.values(rows),
-        h("label", { class: "choice" }, own.required, " must be answered"),
+        h("label", { class: "choice" }, own.required, "must be answered"),
         h("button", { type: "button", onclick: () => remove() }, "Remove this question"),
       ),
       data: () => ({
@@ -181,6 +192,8 @@ export function formOf(choices, onDesign) {
   const amount = input({ type: "number", min: 1, step: "any", value: 600 });
   const slot = input({ type: "number", min: 0, step: "any", placeholder: "10 s, or 1 interaction" });
   const start = input({ type: "number", step: "any", placeholder: "the lowest" });
+  const order = select(CHOICES.order);
+  const orderField = field("order", "Order of the exercises", order);
   const source = alternatives(
     "Exercises",
     {
@@ -191,9 +204,7 @@ export function formOf(choices, onDesign) {
       ],
       test: [
         "An anytime test, which chooses its exercises by what the participant does",
-        h(
-          "div",
-          { class: "columns" },
+        columns(
           field("test.class", "Environment class", kind),
           field("test.time", "Length", amount),
           field("test.interactions", "Measured in", unit),
@@ -203,26 +214,15 @@ export function formOf(choices, onDesign) {
       ],
     },
     "battery",
+    (chosen) => (orderField.hidden = chosen === "test"),
   );
-  const order = select({
-    fixed: "as in the battery",
-    random: "random for each participant",
-    balanced: "balanced Latin square",
-  });
-  const orderField = field("order", "Order of the exercises", order);
   const breaks = input({ inputmode: "numeric", placeholder: "such as 3, 5" });
-  const breaksField = field("breaks", "Breaks after the exercises", breaks, "Their numbers, with commas.");
-  source.onChange(() => (orderField.hidden = source.value() === "test"));
-  const environments = select({ own: "each participant gets their own", same: "the same for all" });
-  const rewards = select({ signs: "three signs", steps: "steps", number: "the number" });
+  const environments = select(CHOICES.environments);
+  const rewards = select(CHOICES.rewards);
   const colours = input({ type: "checkbox", checked: true });
   const language = select(Object.fromEntries(choices.languages.map((each) => [each, languageName(each)])));
   if (choices.languages.includes("en")) language.value = "en";
-  const interruption = select({
-    resume: "they go on at the exact step",
-    restart: "the exercise begins anew",
-    block: "they cannot go on",
-  });
+  const interruption = select(CHOICES.after_interruption);
   const away = input({ type: "number", min: 0, max: 1e6, step: "any", value: 30, required: true });
   const awayField = field("minutes_away", "If they were away for more than so many minutes", away);
   const showAway = () => (awayField.hidden = interruption.value === "resume");
@@ -284,13 +284,12 @@ export function formOf(choices, onDesign) {
   }
 
   const wrong = h("p", { class: "error", role: "alert" });
-  const button = /** @type {HTMLButtonElement} */ (h("button", { class: "primary", type: "submit" }, "Make the study"));
+  const button = h("button", { class: "main", type: "submit" }, "Make the study");
   const form = h(
     "form",
     {
-      class: "study",
       novalidate: true,
-      onsubmit: async (/** @type {Event} */ event) => {
+      onsubmit: async (event) => {
         event.preventDefault();
         clear(form);
         wrong.textContent = "";
@@ -311,20 +310,18 @@ export function formOf(choices, onDesign) {
     source.element,
     group(
       "How they are taken",
-      h(
-        "div",
-        { class: "columns" },
+      columns(
         orderField,
         field("environments", "Environments", environments),
         field("rewards", "Rewards are shown as", rewards),
-        breaksField,
+        field("breaks", "Breaks after the exercises", breaks, "Their numbers, with commas."),
         field("language", "Language of the pages", language),
-        h("div", { class: "field" }, h("label", { class: "choice" }, colours, " cells have colours")),
+        h("label", { class: "choice" }, colours, "cells have colours"),
       ),
     ),
     group(
       "Interruptions",
-      h("div", { class: "columns" }, field("after_interruption", "Participants who come back", interruption), awayField),
+      columns(field("after_interruption", "Participants who come back", interruption), awayField),
     ),
     group(
       "Texts",
