@@ -37,7 +37,7 @@ def root(tmp_path):
 
 @pytest.fixture
 def opened(root, browser):
-    """Opens a page of the server; nothing may go wrong in it unseen, and it is no wider than the window."""
+    """Opens a page of the server, in which nothing goes wrong, and which fits the window."""
     with serving(root) as address:
         pages, wrong = [], []
 

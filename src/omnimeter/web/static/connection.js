@@ -31,21 +31,15 @@ import { Socket } from "./page.js";
 
 const ALIVE = 10_000;
 const OVERDUE = 20_000; // an answer that is not counted by then is on a connection that is dead
-const [MESSAGES, WITHIN] = [280, 10_000]; // a little less than the server accepts
 
 export class Connection {
   /** @type {{message: Message, stage: string} | null} */ #pending = null;
   #again = false; // whether the pending answer is to be sent on this connection
-  #joined = 0; // counts connections that have brought a state; 0 while there is none
-  #connections = 0;
+  #joined = false; // whether this connection has brought a state
   #overdue = 0;
   #stage = "";
-  /** @type {number[]} */ #recent = [];
 
-  /**
-   * @param {string} path
-   * @param {Listeners} listeners
-   */
+  /** @param {string} path @param {Listeners} listeners */
   constructor(path, listeners) {
     this.listeners = listeners;
     document.addEventListener("visibilitychange", () =>
@@ -57,9 +51,7 @@ export class Connection {
       (message) => this.#receive(message),
       (status) => {
         clearTimeout(this.#overdue);
-        this.#joined = status === "open" ? ++this.#connections : 0;
-        this.#again = status === "open";
-        this.#recent = [];
+        this.#joined = this.#again = status === "open";
         listeners.onStatus(status);
       },
     );
@@ -77,16 +69,14 @@ export class Connection {
 
   /** End it for good. */
   stop() {
-    this.#joined = 0;
+    this.#joined = false;
     clearTimeout(this.#overdue);
     this.socket.stop();
   }
 
   /** Send what need not arrive. @param {Message} message */
   #tell(message) {
-    if (!this.#joined || this.#wait() > 0) return;
-    this.#recent.push(Date.now());
-    this.socket.send(message);
+    if (this.#joined) this.socket.send(message);
   }
 
   /** @param {State | {type: "refused", why: string}} message */
@@ -126,27 +116,10 @@ export class Connection {
     clearTimeout(this.#overdue);
   }
 
-  /** Send the pending answer, as soon as the server accepts further messages. */
   #send() {
     this.#again = false;
-    const wait = this.#wait();
-    const joined = this.#joined;
-    if (wait > 0) {
-      setTimeout(() => {
-        if (this.#pending && joined === this.#joined) this.#send();
-      }, wait);
-      return;
-    }
-    this.#recent.push(Date.now());
     if (this.#pending) this.socket.send(this.#pending.message);
     clearTimeout(this.#overdue);
     this.#overdue = window.setTimeout(() => this.socket.lose(), OVERDUE);
-  }
-
-  /** How long the server would refuse a further message, in milliseconds. */
-  #wait() {
-    const now = Date.now();
-    this.#recent = this.#recent.filter((each) => now - each < WITHIN);
-    return this.#recent.length < MESSAGES ? 0 : this.#recent[0] + WITHIN - now;
   }
 }

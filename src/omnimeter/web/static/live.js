@@ -305,10 +305,7 @@ function swatch(style) {
 
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [640, 260, 52, 30, 12, 42];
 
-/**
- * Scores with their intervals over the length of the test.
- * @param {Test} test
- */
+/** Scores with their intervals over the length of the test. @param {Test} test */
 function chart(test) {
   const curves = test.rows
     .map((row, place) => ({ agent: row.agent, style: place % STYLES, points: row.points ?? [] }))

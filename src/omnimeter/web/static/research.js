@@ -93,11 +93,7 @@ function makeFields(container, fields, prefix) {
 /** @param {any} value */
 const shownValue = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/**
- * What was filled in.
- * @param {HTMLElement} container
- * @param {Field[]} fields
- */
+/** What was filled in. @param {HTMLElement} container @param {Field[]} fields */
 function readFields(container, fields) {
   /** @type {Record<string, any>} */ const given = {};
   for (const field of fields) {
@@ -342,10 +338,7 @@ function edited() {
   waiting = setTimeout(() => attempt(check), EDIT_DELAY);
 }
 
-/**
- * Change the space, and write what becomes of it.
- * @param {Record<string, number>} [how]
- */
+/** Change the space, and write what becomes of it. @param {Record<string, number>} [how] */
 function change(how = {}) {
   return attempt(async () => {
     const told = await askSpace(how);

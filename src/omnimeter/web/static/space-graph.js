@@ -17,11 +17,7 @@ const NUDGE = 12;
  * @property {Record<string, number>} intended Where who is about to go.
  */
 
-/**
- * Cells on an ellipse, from the top.
- * @param {number} count
- * @returns {Point[]}
- */
+/** Cells on an ellipse, from the top. @param {number} count @returns {Point[]} */
 function around(count) {
   return Array.from({ length: count }, (_, cell) => {
     const turn = (2 * Math.PI * cell) / count - Math.PI / 2;
