@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experimenters import serving
 from omnimeter import results
 from omnimeter.api.result import MemoryRecord
 from omnimeter.contract import Spec, Trace
@@ -549,6 +550,19 @@ def test_why_the_first_exercise_has_to_be_waited_for_is_told(opened, person):
     assert not notice.count()
     notice.wait_for()
     keep(page, "wait")
+
+
+def test_that_time_counts_is_told_where_it_does(chromium, tmp_path):
+    timed = Design("Timed", test={"class": "lambda", "time": 60.0})
+    (person,) = Study.create(tmp_path / "timed", timed).invite(1)
+    with serving(tmp_path) as address:
+        page = chromium.new_page()
+        page.goto(f"{address}/p/{person.token}")
+        page.get_by_text("Time counts: every exercise ends by itself").wait_for()
+        assert not page.get_by_text("Speed is not measured").count()
+        press(page, "I have read this")
+        page.get_by_text("Time counts from then on.").wait_for(timeout=60_000)
+        page.close()
 
 
 def test_a_withdrawal_that_fails_says_so(opened, study, person):

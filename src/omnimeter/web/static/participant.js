@@ -23,6 +23,7 @@ import { describeReward, drawReward, drawScene } from "./scene.js";
  * @property {string} language
  * @property {string} title
  * @property {import("./page.js").Texts} texts
+ * @property {boolean} timed Whether time counts.
  * @property {string} instructions
  * @property {string} consent
  * @property {Question[]} questions
@@ -107,9 +108,7 @@ function onRefused(why) {
 }
 
 /** Whether something can be answered now. */
-function isOpen() {
-  return isConnected && !waiting && (state?.stage !== "test" || state.phase !== "busy");
-}
+const isOpen = () => isConnected && !waiting && (state?.stage !== "test" || state.phase !== "busy");
 
 /** Let answers be given, or not. */
 function enable() {
@@ -180,12 +179,8 @@ function stageOf(stage) {
   if (stage === "consent") return consent();
   if (stage === "instructions") return instructions();
   if (stage === "questionnaire") return questionnaire();
-  if (stage === "declined") {
-    const back = answerButton("declined-back", { type: "consent", given: true }, "plain");
-    return [...notes("declined"), actions(back), ...goodbye(text)];
-  }
-  const isOver = ["thanks", "withdrawn", "blocked"].includes(stage);
-  return isOver ? [...notes(stage), ...goodbye(text)] : notes(stage);
+  const back = answerButton("declined-back", { type: "consent", given: true }, "");
+  return [...notes(stage), ...(stage === "declined" ? [actions(back)] : []), ...goodbye(text)];
 }
 
 /** A heading and a text. @param {string} name @returns {HTMLElement[]} */
@@ -194,9 +189,7 @@ function notes(name) {
 }
 
 /** @param {string} words */
-function heading(words) {
-  return h("h1", { tabindex: -1 }, words);
-}
+const heading = (words) => h("h1", { tabindex: -1 }, words);
 
 function focusHeading() {
   main.querySelector("h1")?.focus();
@@ -214,9 +207,7 @@ function paragraphs(text) {
 }
 
 /** @param {...HTMLElement} buttons */
-function actions(...buttons) {
-  return h("div", { class: "actions" }, ...buttons);
-}
+const actions = (...buttons) => h("div", { class: "actions" }, ...buttons);
 
 /** @param {string} key @param {Message} message @param {string} [kind] */
 function answerButton(key, message, kind = "main") {
@@ -230,20 +221,16 @@ function consent() {
     ...paragraphs(study.consent),
     actions(
       answerButton("consent-agree", { type: "consent", given: true }),
-      answerButton("consent-decline", { type: "consent", given: false }, "plain"),
+      answerButton("consent-decline", { type: "consent", given: false }, ""),
     ),
   ];
 }
 
 function instructions() {
-  const standard = ["series", "rewards", "speed", "symbol"].map((name) => {
-    const item = h("li", {}, text(`instructions-${name}`));
-    if (name === "rewards") item.append(legend());
-    return item;
-  });
-  const acting = ["pointer", "touch", "keyboard"].map((name) =>
-    h("li", {}, text(`instructions-${name}`)),
-  );
+  const item = (/** @type {string} */ name) =>
+    h("li", {}, text(`instructions-${name}`), name === "rewards" && legend());
+  const standard = ["series", "rewards", study.timed ? "time" : "speed", "symbol"].map(item);
+  const acting = ["pointer", "touch", "keyboard"].map(item);
   const given = paragraphs(study.instructions);
   return [
     heading(text("instructions-title")),
@@ -275,7 +262,8 @@ function between(now) {
   const { reward, scene } = now;
   return [
     h("p", { class: "progress" }, exerciseName(now)),
-    ...notes(rest),
+    heading(text(`${rest}-title`)),
+    h("p", {}, text(study.timed ? `${rest}-timed` : `${rest}-text`)),
     actions(answerButton(`${rest}-start`, { type: "ready", seq: now.seq })),
     ...(reward && scene ? [lastOf({ reward, scene })] : []),
   ];
@@ -299,16 +287,11 @@ function exerciseName(now) {
 function showExercise(now) {
   const { seq = 0, scene, reward } = now;
   if (!scene) return;
-  if (!drawing) {
-    const name = heading(exerciseName(now));
-    main.replaceChildren(
-      h("div", { class: "exercise" }, name, h("p", { class: "outcome" })),
-      h("div", { class: "stage" }),
-    );
-    main.querySelector("h1")?.focus();
+  const isFirst = !drawing;
+  if (isFirst) {
+    const head = [heading(exerciseName(now)), h("p", { class: "outcome" })];
+    main.replaceChildren(h("div", { class: "exercise" }, ...head), h("div", { class: "stage" }));
   }
-  const name = main.querySelector("h1");
-  if (name) name.textContent = exerciseName(now);
   const shown = reward ? [drawReward(reward, study.texts, study.language)] : [];
   main.querySelector(".outcome")?.replaceChildren(...shown);
   const place = /** @type {Element} */ (main.querySelector(".stage"));
@@ -316,6 +299,7 @@ function showExercise(now) {
     texts: study.texts,
     onAction: (action, event) => act(seq, action, event),
   });
+  if (isFirst) focusHeading();
   tell(reward ? describeReward(reward, study.texts, study.language) : "");
   painted = NaN;
   // The second of two frames begins when the first one, with the scene in it, has been painted.
@@ -328,21 +312,18 @@ function showExercise(now) {
 
 /** @param {number} seq @param {number} action @param {Event} event */
 function act(seq, action, event) {
-  const times = Number.isNaN(painted)
-    ? {} // it was answered before it could be seen, or in a page that is not on the screen
-    : {
-        reaction: Math.max(0, Math.round(performance.now() - painted)),
-        shown: Math.round(painted),
-      };
+  const isSeen = !Number.isNaN(painted); // else it was too fast, or the page is not on the screen
+  const reaction = Math.round(performance.now() - painted);
+  const times = isSeen ? { reaction, shown: Math.round(painted) } : {};
   answer({ type: "act", seq, action, ...times }, event);
 }
 
 /** @param {KeyboardEvent} event */
 function onKey(event) {
   document.documentElement.dataset.input = "keyboard";
-  const isOther = event.ctrlKey || event.altKey || event.metaKey || dialog.open;
-  if (isOther || !drawing || !drawing.press(event)) return;
-  event.preventDefault();
+  const isOther = event.ctrlKey || event.altKey || event.metaKey;
+  if (isOther || document.querySelector("dialog[open]")) return;
+  if (drawing?.press(event)) event.preventDefault();
 }
 
 function questionnaire() {
@@ -357,15 +338,9 @@ function questionnaire() {
       },
     },
     ...study.questions.map((each) => questionField(each, draft[each.name])),
-    actions(
-      h("button", { class: "main", "data-answer": true }, text("questionnaire-send")),
-    ),
+    actions(h("button", { class: "main", "data-answer": true }, text("questionnaire-send"))),
   );
-  return [
-    heading(text("questionnaire-title")),
-    h("p", {}, text("questionnaire-text")),
-    form,
-  ];
+  return [...notes("questionnaire"), form];
 }
 
 /** @param {HTMLFormElement} form @returns {Record<string, string | number>} */
@@ -384,34 +359,23 @@ function questionField(question, draft) {
   const { name, kind, steps, options = [], required = false } = question;
   const asked = [question.text, ...(required ? [` (${text("required")})`] : [])];
   if (kind === "text") {
-    const field = h("textarea", { id: `answer-${name}`, name, rows: 4, maxlength: 20_000 });
-    field.required = required;
-    field.value = String(draft ?? "");
-    return h("div", { class: "question" }, h("label", { for: field.id }, ...asked), field);
+    const id = `answer-${name}`;
+    const field = h("textarea", { id, name, rows: 4, maxlength: 20_000, required }, String(draft ?? ""));
+    return h("div", { class: "question" }, h("label", { for: id }, ...asked), field);
   }
-  /** @param {string | number} value @param {string} label */
-  const choice = (value, label) => {
-    const checked = draft === value;
-    const field = h("input", { type: "radio", name, value, required, checked });
-    return h("label", { class: "choice" }, field, h("span", {}, label));
+  /** @param {string | number} value */
+  const choice = (value) => {
+    const field = h("input", { type: "radio", name, value, required, checked: draft === value });
+    return h("label", { class: "choice" }, field, h("span", {}, String(value)));
   };
-  const group = h("fieldset", { class: "question" }, h("legend", {}, ...asked));
-  if (kind === "choice") {
-    group.append(...options.map((each) => choice(each, each)));
-    return group;
-  }
-  const [low, high] = options.length > 1 ? options : [text("scale-low"), text("scale-high")];
-  const numbers = Array.from({ length: steps }, (_, place) => choice(place + 1, String(place + 1)));
-  const ends = [low, high].map((each) => h("span", {}, each));
-  group.append(
-    h(
-      "div",
-      { class: "scale" },
-      h("div", { class: "steps" }, ...numbers),
-      h("div", { class: "ends" }, ...ends),
-    ),
-  );
-  return group;
+  const legend = h("legend", {}, ...asked);
+  if (kind === "choice") return h("fieldset", { class: "question" }, legend, ...options.map(choice));
+  const words = options.length > 1 ? options : [text("scale-low"), text("scale-high")];
+  const ends = words.slice(0, 2).map((each) => h("span", {}, each));
+  const numbers = Array.from({ length: steps }, (_, place) => choice(place + 1));
+  const scale = h("div", { class: "scale" }, h("div", { class: "steps" }, ...numbers));
+  scale.append(h("div", { class: "ends" }, ...ends));
+  return h("fieldset", { class: "question" }, legend, scale);
 }
 
 function askToWithdraw() {
