@@ -47,8 +47,8 @@ export class Table {
   constructor(caption, columns, order) {
     this.columns = columns;
     this.order = order;
-    /** @type {Map<string, {row: HTMLElement, item: any}>} */
-    this.rows = new Map();
+    /** @type {Map<string, {row: HTMLElement, item: any}>} */ this.rows = new Map();
+    /** @type {WeakMap<Element, string | number>} */ this.orders = new WeakMap();
     this.body = h("tbody", { role: "rowgroup" });
     const heads = columns.map((column) =>
       h("th", { scope: "col", role: "columnheader", class: column.number && "number" }, column.title),
@@ -64,8 +64,7 @@ export class Table {
   /** @param {string} name @param {any} item */
   set(name, item) {
     this.element.hidden = false;
-    const known = this.rows.get(name);
-    const row = known?.row ?? h("tr", { role: "row" });
+    const row = this.rows.get(name)?.row ?? h("tr", { role: "row" });
     this.columns.forEach((column, place) => {
       const attributes = { role: "cell", "data-label": column.title, class: column.number && "number" };
       const cell = h("td", attributes, column.cell(name, item));
@@ -74,12 +73,12 @@ export class Table {
       else if (shown.innerHTML !== cell.innerHTML) shown.replaceChildren(...cell.childNodes);
     });
     this.rows.set(name, { row, item });
-    if (known && this.order(name, known.item) === this.order(name, item)) return;
     const own = this.order(name, item);
-    const next = [...this.rows.entries()]
-      .filter(([other, each]) => other !== name && this.order(other, each.item) > own)
-      .sort(([one, a], [two, b]) => (this.order(one, a.item) > this.order(two, b.item) ? 1 : -1))[0];
-    this.body.insertBefore(row, next ? next[1].row : null);
+    if (this.orders.get(row) === own) return;
+    const later = (/** @type {Element} */ each) => (this.orders.get(each) ?? 0) > own;
+    this.orders.set(row, own);
+    row.remove();
+    this.body.insertBefore(row, [...this.body.children].find(later) ?? null);
   }
 
   /** @param {Changes} changes */

@@ -261,7 +261,7 @@ function between(now) {
   const rest = now.break ? "break" : "ready";
   const { reward, scene } = now;
   return [
-    h("p", { class: "progress" }, exerciseName(now)),
+    h("p", { class: "quiet" }, exerciseName(now)),
     heading(text(`${rest}-title`)),
     h("p", {}, text(study.timed ? `${rest}-timed` : `${rest}-text`)),
     actions(answerButton(`${rest}-start`, { type: "ready", seq: now.seq })),

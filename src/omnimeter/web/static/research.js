@@ -20,6 +20,8 @@ const NO_MARKS = { cells: [], places: {}, intended: {} };
 
 /** @param {string} id @returns {HTMLInputElement} */
 const input = (id) => byId(id);
+/** @param {string} id @param {string} file Of this page. */
+const link = (id, file) => byId(id).setAttribute("href", `/research/${page}/${file}`);
 /** @param {string} id @param {string} text */
 const write = (id, text) => (byId(id).textContent = text);
 
@@ -30,7 +32,7 @@ let page = "";
 /** @type {[number, number, number][]} Who, action, reward. */ let moves = [];
 /** @type {Record<string, any>} The instance as it is edited. */ let draft = {};
 /** @type {{targets: number[][], errors: Wrong[]}} */ let space = { targets: [], errors: [] };
-/** @type {import("./scene.js").Drawing | null} */ let drawn = null;
+/** @type {import("./scene.js").Drawing | null} */ let scene = null;
 let running = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */ let waiting;
 let queue = Promise.resolve();
@@ -130,6 +132,9 @@ function drawing() {
   };
 }
 
+/** The class of the instance, with its parameters. */
+const drawn = () => ({ id: live.environment.id, parameters: live.environment.parameters });
+
 /** @param {object} given */
 async function begin(given) {
   pause();
@@ -157,13 +162,13 @@ function show(told, fresh = false) {
   showHidden();
   showGraph();
   const length = encodeURIComponent(input("interactions").value);
-  /** @type {HTMLAnchorElement} */ (byId("save-instance")).href = `/research/${page}/instance.json`;
-  const exercise = `/research/${page}/exercise.json${live.step ? "" : `?interactions=${length}`}`;
-  /** @type {HTMLAnchorElement} */ (byId("save-exercise")).href = exercise;
+  link("save-instance", "instance.json");
+  link("save-exercise", live.step ? "exercise.json" : `exercise.json?interactions=${length}`);
 }
 
 function showPlay() {
-  drawn = drawScene(byId("stage"), live.scene, { texts, onAction: (action) => attempt(() => act(action)), enabled: true });
+  const onAction = (/** @type {number} */ action) => attempt(() => act(action));
+  scene = drawScene(byId("stage"), live.scene, { texts, onAction });
   write("step", `${live.step} of ${moves.length}`);
   const total = moves.slice(0, live.step).reduce((sum, move) => sum + move[2], 0);
   write("reward", short(live.reward));
@@ -396,8 +401,7 @@ async function check() {
     return;
   }
   try {
-    const { id, parameters } = live.environment;
-    const told = await ask(`${page}/check`, { environment: { id, parameters }, instance: draft });
+    const told = await ask(`${page}/check`, { environment: drawn(), instance: draft });
     const text = changed ? `Valid, of complexity ${short(told.complexity)}. It is not in use yet.` : "";
     verdict.replaceChildren(h("p", { class: "quiet" }, text));
     input("use").disabled = !changed;
@@ -431,7 +435,7 @@ async function changeBattery(what) {
   });
   byId("battery-list").replaceChildren(...rows);
   byId("battery-box").hidden = !rows.length;
-  /** @type {HTMLAnchorElement} */ (byId("save-battery")).href = `/research/${page}/battery.json`;
+  link("save-battery", "battery.json");
 }
 
 // The page
@@ -455,7 +459,7 @@ function listen() {
     input("seed").value = String(Number(input("seed").value) + 1);
     attempt(() => begin(drawing()));
   });
-  on("use", "click", () => attempt(() => begin({ environment: pick(live.environment), seed: live.seed, instance: draft })));
+  on("use", "click", () => attempt(() => begin({ environment: drawn(), seed: live.seed, instance: draft })));
   for (const id of ["space", "pattern"]) {
     on(id, "input", () => {
       draft[id] = input(id).value.trim();
@@ -503,14 +507,11 @@ function listen() {
   document.addEventListener("keydown", (event) => {
     const target = /** @type {Element} */ (event.target);
     const typing = target.matches("input, select, textarea, summary, [data-cell]");
-    if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey && drawn?.press(event)) event.preventDefault();
+    if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey && scene?.press(event)) event.preventDefault();
   });
   on("battery-title", "change", () => attempt(() => changeBattery({ remove: 1_000_000 })));
   on("interactions", "change", () => live && show({ ...live, known: 0, moves }));
 }
-
-/** @param {{id: string, parameters: object}} environment */
-const pick = ({ id, parameters }) => ({ id, parameters });
 
 async function start() {
   ({ texts } = await fetchTexts([]));
