@@ -44,7 +44,8 @@ export function goodbye(text) {
   if (!isKiosk) return [];
   const left = h("p", { class: "quiet" });
   countDown(left, STAY, (seconds) => text("kiosk-back", { seconds }));
-  return [h("button", { type: "button", class: "main", onclick: leave }, text("kiosk-next")), left];
+  const next = h("button", { type: "button", class: "main", onclick: leave }, text("kiosk-next"));
+  return [h("div", { class: "actions" }, next), left];
 }
 
 /** Ask those who do nothing for some minutes whether they are there. @param {Text} text */
