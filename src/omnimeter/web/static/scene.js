@@ -70,8 +70,8 @@ export function drawScene(container, scene, { texts, onAction, enabled = true })
   const act = (action, event) => {
     if (open) onAction?.(action, event);
   };
-  const parts = scene.parts.map((part) => drawPart(part, texts, onAction && act));
-  if (onAction && !scene.buttons.length) addKeys(scene.parts, parts);
+  const hasKeys = !scene.buttons.length;
+  const parts = scene.parts.map((part) => drawPart(part, texts, hasKeys, onAction && act));
   const viewBox = `0 0 ${scene.width} ${scene.height}`;
   const label = say(texts, "picture");
   const drawn = svg("svg", { class: "scene", role: "group", "aria-label": label, viewBox }, ...parts);
@@ -111,10 +111,11 @@ export function drawScene(container, scene, { texts, onAction, enabled = true })
 /**
  * @param {Part} part
  * @param {Texts} texts
+ * @param {boolean} hasKeys Whether the number of a part is the key for it.
  * @param {OnAction} [act]
  * @returns {SVGElement}
  */
-function drawPart(part, texts, act) {
+function drawPart(part, texts, hasKeys, act) {
   const shapes = part.shapes
     .filter((shape) => TAGS.has(shape.tag))
     .map((shape) => svg(shape.tag, shape.attributes, shape.text));
@@ -136,6 +137,7 @@ function drawPart(part, texts, act) {
       height: height - 2 * by,
       rx: 0.06,
     });
+  const key = { class: "key", x: x + 0.23, y: y + 0.23, "aria-hidden": "true" };
   const choose = (/** @type {Event} */ event) => act(part.actions[0], event);
   return svg(
     "g",
@@ -156,6 +158,7 @@ function drawPart(part, texts, act) {
     inset(0.13, "inner-border"),
     inset(0.02, "focus-ring"),
     inset(0, "target"),
+    hasKeys && part.number > 0 && part.number < 10 && svg("text", key, String(part.number)),
   );
 }
 
@@ -176,20 +179,6 @@ function describe(part, texts, acting) {
   const name = word("part", part.name);
   const label = say(texts, "part-label", { part: name, number: part.number, contents });
   return acting && part.actions.length ? `${label} ${say(texts, "part-reachable")}` : label;
-}
-
-/**
- * Write the key of each part that can be reached into its corner.
- * @param {Part[]} parts
- * @param {SVGElement[]} drawn
- */
-function addKeys(parts, drawn) {
-  parts.forEach((part, place) => {
-    if (!part.actions.length || part.number < 1 || part.number > 9) return;
-    const [x, y] = part.box;
-    const at = { class: "key", x: x + 0.23, y: y + 0.23, "aria-hidden": "true" };
-    drawn[place].append(svg("text", at, String(part.number)));
-  });
 }
 
 /**
