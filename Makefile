@@ -98,4 +98,4 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/people.py
 
 clean:
-	rm -rf .venv .venv-numba .venv-cluster node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-numba .venv-cluster node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .screenshots

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import json
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from experimenters import serving
 from omnimeter import results
 from omnimeter.api.result import MemoryRecord
 from omnimeter.contract import Spec, Trace
@@ -20,6 +21,7 @@ from omnimeter.execution import evaluate
 from omnimeter.protocols import Evaluation
 from omnimeter.results.journal import Journals
 from omnimeter.web.studies import Design, Participant, Question, Study
+from screenshots import keep
 from study_server import StudyServer
 
 BROWSER = next(
@@ -83,7 +85,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 @pytest.fixture(scope="module")
 def people(study: Study) -> Iterator[Participant]:
-    return iter(study.invite(12))
+    return iter(study.invite(20))
 
 
 @pytest.fixture(scope="module")
@@ -117,12 +119,6 @@ def opened(chromium: Any, server: StudyServer) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert not mistakes
-
-
-def keep(page: Any, name: str) -> None:
-    """Keep a picture of the page, where a folder for them is given."""
-    if folder := os.environ.get("OMNIMETER_SCREENSHOTS"):
-        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 def press(page: Any, *texts: str) -> None:
@@ -461,6 +457,123 @@ def test_an_expired_link(opened, study, chromium, tmp_path_factory):
         page.close()
     finally:
         late.kill()
+
+
+def test_what_is_stored_and_cannot_be_used_is_told_once(opened, study, person):
+    folder = study.folder(person)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "events.log").write_bytes(b"no log\n")
+    page = opened(person.token)
+    page.get_by_role("heading", name="Something went wrong").wait_for()
+    keep(page, "trouble")
+    sockets = []
+    page.on("websocket", lambda socket: sockets.append(socket.url))
+    page.wait_for_timeout(1_500)  # in which a lost connection would be made again
+    assert not sockets
+    assert page.locator("#notice").inner_text() == ""
+
+
+def test_a_browser_that_was_silent_too_long_comes_back(opened, study, person):
+    page = opened(person.token)
+    page.get_by_role("heading", name="Your consent").wait_for()
+    sockets = []
+
+    def between(socket: Any) -> None:
+        sockets.append(socket)
+        if len(sockets) == 1:
+            socket.close(code=4408)
+        else:
+            socket.connect_to_server()
+
+    page.route_web_socket(re.compile(".*/ws$"), between)
+    page.reload()
+    press(page, "I agree")
+    page.get_by_role("heading", name="Instructions").wait_for()
+    assert len(sockets) == 2
+
+
+def test_what_the_last_action_of_a_test_brought_is_shown_once(opened, study, person):
+    """The state messages after a test are completed here, as long as a server does not say it."""
+    page = opened(person.token)
+    enter(page)
+    seen: dict[str, Any] = {}
+
+    def between(socket: Any) -> None:
+        server = socket.connect_to_server()
+
+        def pass_on(content: str) -> None:
+            state = json.loads(content)
+            if state.get("scene"):
+                seen["scene"] = state["scene"]
+            if state["stage"] in ("questionnaire", "thanks"):
+                last = {"exercise": 2, "scene": seen["scene"], "reward": {"sign": "down"}}
+                state = {"last": last, **state}
+            socket.send(json.dumps(state))
+
+        server.on_message(pass_on)
+
+    page.route_web_socket(re.compile(".*/ws$"), between)
+    page.reload()
+    wait_for_step(page, 1)
+    for steps, after in zip(STEPS, ("Take a break", "Some questions"), strict=True):
+        for _ in range(steps):
+            act(page, study, person, lambda choice: choice.click())
+        page.get_by_role("heading", name=after).wait_for()
+        if after == "Take a break":
+            press(page, "Go on")
+            wait_for_step(page, 2)
+    last = page.locator(".last")
+    assert last.get_by_role("heading", name="What your last action brought").is_visible()
+    assert last.get_by_role("img", name="reward").count() == 1
+    assert last.locator("svg.scene").is_visible()
+    above = "last => last.compareDocumentPosition(document.querySelector('form')) & 4"
+    assert last.evaluate(above)  # the questions follow it
+    keep(page, "questionnaire-last")
+    fill(page)
+    assert not page.locator(".last").count()
+
+
+def test_why_the_first_exercise_has_to_be_waited_for_is_told(opened, person):
+    page = opened(person.token)
+    press(page, "I agree", "I have read this")
+    page.get_by_role("heading", name="Are you ready?").wait_for()
+
+    def between(socket: Any) -> None:
+        server = socket.connect_to_server()
+        socket.on_message(lambda told: '"ready"' in told or server.send(told))
+
+    page.route_web_socket(re.compile(".*/ws$"), between)
+    page.reload()
+    press(page, "Start")
+    page.wait_for_timeout(1_000)
+    notice = page.get_by_text("The first time this can take up to half a minute.")
+    assert not notice.count()
+    notice.wait_for()
+    keep(page, "wait")
+
+
+def test_that_time_counts_is_told_where_it_does(chromium, tmp_path):
+    timed = Design("Timed", test={"class": "lambda", "time": 60.0})
+    (person,) = Study.create(tmp_path / "timed", timed).invite(1)
+    with serving(tmp_path) as address:
+        page = chromium.new_page()
+        page.goto(f"{address}/p/{person.token}")
+        page.get_by_text("Time counts: every exercise ends by itself").wait_for()
+        assert not page.get_by_text("Speed is not measured").count()
+        press(page, "I have read this")
+        page.get_by_text("Time counts from then on.").wait_for(timeout=60_000)
+        page.close()
+
+
+def test_a_withdrawal_that_fails_says_so(opened, study, person):
+    page = opened(person.token)
+    page.route("**/withdraw", lambda route: route.fulfill(status=404, json={"detail": "?"}))
+    press(page, "Withdraw from the study", "Withdraw and delete everything")
+    page.get_by_text("That did not work").wait_for()
+    page.unroute("**/withdraw")
+    press(page, "Withdraw and delete everything")
+    page.get_by_role("heading", name="You have withdrawn").wait_for()
+    assert not study.folder(person).exists()
 
 
 def test_withdrawal_deletes_everything(opened, study, person):

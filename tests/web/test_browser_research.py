@@ -17,6 +17,7 @@ uvicorn = pytest.importorskip("uvicorn", reason="the extra web is not installed"
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from omnimeter.web.server import application  # noqa: E402 - only where the extra is
+from screenshots import keep  # noqa: E402 - likewise
 
 CHROMIUM = which("chromium") or which("chromium-browser")
 
@@ -165,6 +166,7 @@ def test_stepping_rewinding_and_handing_over(page):
     expect(page.locator("#run")).to_have_attribute("aria-pressed", "false")
     page.click("#views summary")
     expect(page.locator("#observations")).to_contain_text("foresight", timeout=60_000)
+    keep(page, "research" if page.viewport_size["width"] > 360 else "research-phone")
 
 
 def test_a_battery_of_edited_environments_is_saved_and_runs(page, tmp_path):
@@ -200,5 +202,5 @@ def test_other_classes_are_drawn_and_edited_as_entries(page, name):
     expect(page.locator("#step")).to_have_text("2 of 2")
     page.locator("summary", has_text="As JSON").click()
     page.fill("#json", "{}")
-    expect(page.locator("#verdict .wrong")).to_be_visible()
+    expect(page.locator("#verdict .error")).to_be_visible()
     expect(page.locator("#use")).to_be_disabled()

@@ -32,14 +32,14 @@ def test_a_language_is_complete(language):
 
 def test_what_the_pages_say_has_texts():
     known = languages()["en"].keys()
-    page = (STATIC / "participant.js").read_text(encoding="utf-8")
-    scene = (STATIC / "scene.js").read_text(encoding="utf-8")
+    scripts = ("participant", "at-kiosk", "kiosk", "scene")
+    pages = "".join((STATIC / f"{each}.js").read_text(encoding="utf-8") for each in scripts)
     used = {
-        *re.findall(r'\btext\("([\w-]+)"', page),
-        *re.findall(r'answerButton\("([\w-]+)"', page),
-        *re.findall(r'say\(texts, "([\w-]+)"', scene),
+        *re.findall(r'\btext\("([\w-]+)"', pages),
+        *re.findall(r'answerButton\("([\w-]+)"', pages),
+        *re.findall(r'say\(texts, "([\w-]+)"', pages),
     }
-    assert len(used) > 20
+    assert len(used) > 30
     assert used <= known
     for stage in ("declined", "thanks", "blocked", "trouble", "withdrawn", "expired", "unknown"):
         assert {f"{stage}-title", f"{stage}-text"} <= known

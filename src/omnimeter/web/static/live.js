@@ -1,6 +1,106 @@
-/** The live view: stored and running results with scores, intervals and curves that grow. */
+/** What the experimenter sees arriving: tables, and scores with intervals and curves that grow. */
 
-import { Table, follow, h, span, svg } from "./page.js";
+import { Socket, h, svg } from "./page.js";
+
+/** @typedef {{fresh: boolean, time: number, changed: Record<string, any>, gone: string[]}} Changes */
+
+/**
+ * Be told what has changed, until it is closed.
+ * @param {string} path
+ * @param {(changes: Changes) => void} onChanges The first ones of a connection are all there is.
+ * @param {() => void} [onMissing] There is no such thing.
+ * @returns {{element: HTMLElement, stop: () => void}} What is said of the connection; ends it.
+ */
+export function follow(path, onChanges, onMissing) {
+  const element = h("p", { class: "quiet", role: "status" });
+  let fresh = true;
+  const socket = new Socket(
+    path,
+    (message) => {
+      onChanges({ fresh, ...message });
+      fresh = false;
+    },
+    (status) => {
+      fresh = true;
+      const isPassing = status === "lost" || status === "crowded";
+      element.textContent = isPassing ? "The connection is lost; trying again." : "";
+      if (status === "unknown") onMissing?.();
+    },
+  );
+  return { element, stop: () => socket.stop() };
+}
+
+/**
+ * @typedef {object} Column
+ * @property {string} title
+ * @property {(name: string, item: any) => Node | string} cell
+ * @property {boolean} [number]
+ */
+
+/** A table whose rows have names and are brought up to date one by one; hidden while it is empty. */
+export class Table {
+  /**
+   * @param {string} caption
+   * @param {Column[]} columns
+   * @param {(name: string, item: any) => string | number} order
+   */
+  constructor(caption, columns, order) {
+    this.columns = columns;
+    this.order = order;
+    /** @type {Map<string, {row: HTMLElement, item: any}>} */ this.rows = new Map();
+    /** @type {WeakMap<Element, string | number>} */ this.orders = new WeakMap();
+    this.body = h("tbody", { role: "rowgroup" });
+    const heads = columns.map((column) =>
+      h("th", { scope: "col", role: "columnheader", class: column.number && "number" }, column.title),
+    );
+    this.element = h(
+      "table",
+      { role: "table", "aria-label": caption, hidden: true },
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...heads)),
+      this.body,
+    );
+  }
+
+  /** @param {string} name @param {any} item */
+  set(name, item) {
+    this.element.hidden = false;
+    const row = this.rows.get(name)?.row ?? h("tr", { role: "row" });
+    this.columns.forEach((column, place) => {
+      const attributes = { role: "cell", "data-label": column.title, class: column.number && "number" };
+      const cell = h("td", attributes, column.cell(name, item));
+      const shown = row.children[place];
+      if (!shown) row.append(cell);
+      else if (shown.innerHTML !== cell.innerHTML) shown.replaceChildren(...cell.childNodes);
+    });
+    this.rows.set(name, { row, item });
+    const own = this.order(name, item);
+    if (this.orders.get(row) === own) return;
+    const later = (/** @type {Element} */ each) => (this.orders.get(each) ?? 0) > own;
+    this.orders.set(row, own);
+    row.remove();
+    this.body.insertBefore(row, [...this.body.children].find(later) ?? null);
+  }
+
+  /** @param {Changes} changes */
+  update({ fresh, changed, gone }) {
+    const lost = fresh ? [...this.rows.keys()].filter((name) => !(name in changed)) : gone;
+    for (const name of lost) {
+      this.rows.get(name)?.row.remove();
+      this.rows.delete(name);
+    }
+    for (const [name, item] of Object.entries(changed)) this.set(name, item);
+    this.element.hidden = !this.rows.size;
+  }
+}
+
+/** @param {number} seconds */
+export function span(seconds) {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.round(whole / 60)} min`;
+  if (whole < 172_800) return `${Math.round(whole / 3600)} h`;
+  return `${Math.round(whole / 86_400)} days`;
+}
 
 /**
  * @typedef {object} Row
@@ -17,24 +117,34 @@ import { Table, follow, h, span, svg } from "./page.js";
 
 const STYLES = 8; // colours and dashes of curves, in the style sheet
 
-/** @param {number | null} number */
-function number(number) {
-  if (number === null || number === undefined) return "–";
-  return number.toFixed(Math.abs(number) < 10 ? 3 : 1).replace(/^-(0\.0+)$/, "$1");
+/** @param {number | null} value */
+function number(value) {
+  if (value === null) return "–";
+  return value.toFixed(Math.abs(value) < 10 ? 3 : 1).replace(/^-(0\.0+)$/, "$1");
 }
 
 /** @param {string} path */
-export const resultsLink = (path) => `#/results/${path.split("/").map(encodeURIComponent).join("/")}`;
+const encoded = (path) => path.split("/").map(encodeURIComponent).join("/");
 
 /** @param {string} path */
-const pageLink = (path) => `/stored/${path.split("/").map(encodeURIComponent).join("/")}`;
+const resultsLink = (path) =>
+  h("a", { href: `#/results/${encoded(path)}` }, path === "." ? "this folder" : path);
+
+/** @param {string} path */
+const pageLink = (path) =>
+  h("a", { href: `/stored/${encoded(path)}`, target: "_blank", rel: "noopener" }, path);
+
+/** @param {string} state @param {string} [kind] @param {string} [title] */
+export const badge = (state, kind, title) =>
+  h("span", { class: kind ? `badge ${kind}` : "badge", title }, state);
 
 /** @param {any} item */
 function stateOf(item) {
-  if (item.damaged) return h("span", { class: "badge bad", title: item.damaged }, "damaged");
-  if (item.running) return h("span", { class: "badge on" }, "running");
-  return h("span", { class: "badge" }, "stored");
+  if (item.damaged) return badge("damaged", "bad", item.damaged);
+  return item.running ? badge("running", "on") : badge("stored");
 }
+
+const MOST_PANELS = 6;
 
 /**
  * The lists of what is stored below the folder; what is running is shown with its scores.
@@ -42,10 +152,8 @@ function stateOf(item) {
  * @returns {() => void} Ends it.
  */
 export function showStored(place) {
-  const now = h("div", { class: "running" });
+  const now = h("div");
   const none = h("p", { class: "quiet" }, "No evaluation or campaign is stored below this folder yet.");
-  const link = (/** @type {string} */ path) =>
-    h("a", { href: resultsLink(path) }, path === "." ? "this folder" : path);
   const changed = (/** @type {string} */ _, /** @type {any} */ item) =>
     item.changed ? new Date(item.changed * 1000).toLocaleString() : "–";
   const latest = (/** @type {string} */ path, /** @type {any} */ item) =>
@@ -53,7 +161,7 @@ export function showStored(place) {
   const results = new Table(
     "Results",
     [
-      { title: "Results", cell: link },
+      { title: "Results", cell: resultsLink },
       { title: "Kind", cell: (_, item) => (item.kind === "campaign" ? `campaign of ${item.evaluations}` : "evaluation") },
       { title: "State", cell: (_, item) => stateOf(item) },
       { title: "Last change", cell: changed },
@@ -63,46 +171,35 @@ export function showStored(place) {
   const pages = new Table(
     "Report pages",
     [
-      {
-        title: "Page",
-        cell: (path) => h("a", { href: pageLink(path), target: "_blank", rel: "noopener" }, path),
-      },
+      { title: "Page", cell: pageLink },
       { title: "Written", cell: changed },
     ],
     latest,
   );
   const pagesTitle = h("h3", {}, "Report pages");
-  place.append(now, none, results.element, pagesTitle, pages.element);
   /** @type {Map<string, () => void>} */
   const panels = new Map();
-  const connection = h("p", { class: "quiet", role: "status" });
-  place.append(connection);
-  const end = follow(
-    "/api/stored/ws",
-    (changes) => {
-      const all = Object.entries(changes.changed);
-      const of = (/** @type {boolean} */ page) =>
-        Object.fromEntries(all.filter(([, item]) => (item.kind === "page") === page));
-      results.update({ ...changes, changed: of(false) });
-      pages.update({ ...changes, changed: of(true) });
-      none.hidden = results.rows.size > 0;
-      results.element.hidden = !results.rows.size;
-      pagesTitle.hidden = pages.element.hidden = !pages.rows.size;
-      const running = [...results.rows].filter(([, { item }]) => item.running).map(([path]) => path);
-      for (const [path, close] of panels) {
-        if (!results.rows.get(path)?.item.running) {
-          close();
-          panels.delete(path);
-        }
-      }
-      for (const path of running.slice(0, 6)) {
-        if (!panels.has(path)) panels.set(path, openPanel(now, path));
-      }
-    },
-    (state) => (connection.textContent = state === "lost" ? "The connection is lost; trying again." : ""),
-  );
+  const { element, stop } = follow("/api/stored/ws", (changes) => {
+    const all = Object.entries(changes.changed);
+    const of = (/** @type {boolean} */ page) =>
+      Object.fromEntries(all.filter(([, item]) => (item.kind === "page") === page));
+    results.update({ ...changes, changed: of(false) });
+    pages.update({ ...changes, changed: of(true) });
+    none.hidden = results.rows.size > 0;
+    pagesTitle.hidden = !pages.rows.size;
+    const running = [...results.rows].filter(([, { item }]) => item.running).map(([path]) => path);
+    for (const [path, close] of panels) {
+      if (running.includes(path)) continue;
+      close();
+      panels.delete(path);
+    }
+    for (const path of running.slice(0, MOST_PANELS)) {
+      if (!panels.has(path)) panels.set(path, openPanel(now, path));
+    }
+  });
+  place.append(now, none, results.element, pagesTitle, pages.element, element);
   return () => {
-    end();
+    stop();
     for (const close of panels.values()) close();
   };
 }
@@ -110,7 +207,7 @@ export function showStored(place) {
 /** @param {HTMLElement} place @param {string} path */
 function openPanel(place, path) {
   const body = h("div");
-  const title = h("h3", {}, h("a", { href: resultsLink(path) }, path === "." ? "this folder" : path));
+  const title = h("h3", {}, resultsLink(path));
   const panel = h("section", { class: "card", "aria-label": `Running: ${path}` }, title, body);
   place.append(panel);
   const end = showResults(body, path);
@@ -128,9 +225,7 @@ function openPanel(place, path) {
  */
 export function showResults(place, path) {
   const body = h("div", {}, h("p", { class: "quiet" }, "Reading …"));
-  const connection = h("p", { class: "quiet", role: "status" });
-  place.append(body, connection);
-  return follow(
+  const { element, stop } = follow(
     `/api/scores/ws?path=${encodeURIComponent(path)}`,
     ({ changed }) => {
       if (!changed[path]) return;
@@ -138,11 +233,10 @@ export function showResults(place, path) {
       body.replaceChildren(...contents(changed[path]));
       if (open) body.querySelector("details")?.setAttribute("open", "");
     },
-    (state) => {
-      connection.textContent = state === "lost" ? "The connection is lost; trying again." : "";
-      if (state === "missing") body.replaceChildren(h("p", {}, "There are no such results any more."));
-    },
+    () => body.replaceChildren(h("p", {}, "There are no such results any more.")),
   );
+  place.append(body, element);
+  return stop;
 }
 
 /** @param {any} item */
@@ -153,7 +247,7 @@ function contents(item) {
     const of = item.expected ? ` of ${item.expected.toLocaleString()}` : "";
     const left = item.seconds_left ? `, about ${span(item.seconds_left)} left` : "";
     const done = `${item.done.toLocaleString()}${of} exercises done${left}`;
-    const state = h("span", { class: item.running ? "badge on" : "badge" }, item.running ? "running" : item.state);
+    const state = item.running ? badge("running", "on") : badge(item.state);
     parts.push(h("p", {}, state, " ", done));
     if (item.expected && !item.complete) {
       parts.push(h("progress", { max: item.expected, value: Math.min(item.done, item.expected), "aria-label": "Exercises done" }));
@@ -161,19 +255,16 @@ function contents(item) {
     if (item.quarantined) parts.push(h("p", { class: "error" }, `${item.quarantined} units of work were given up.`));
   }
   for (const [file, why] of Object.entries(item.damaged ?? {})) {
-    parts.push(h("p", { class: "error" }, h("span", { class: "badge bad" }, "damaged"), ` ${file}: ${why}`));
+    parts.push(h("p", { class: "error" }, badge("damaged", "bad"), ` ${file}: ${why}`));
   }
   for (const warning of item.warnings ?? []) parts.push(h("p", { class: "quiet" }, warning));
   for (const test of item.tests ?? []) parts.push(...testOf(test, item.tests.length > 1));
-  const reports = (item.reports ?? []).map((/** @type {string} */ path) =>
-    h("li", {}, h("a", { href: pageLink(path), target: "_blank", rel: "noopener" }, path)),
-  );
-  if (reports.length) parts.push(h("h3", {}, "Report pages"), h("ul", {}, ...reports));
-  const inside = (item.evaluations ?? []).map((/** @type {string} */ path) =>
-    h("li", {}, h("a", { href: resultsLink(path) }, path)),
-  );
+  const list = (/** @type {Node[]} */ links) => h("ul", {}, ...links.map((each) => h("li", {}, each)));
+  const reports = (item.reports ?? []).map(pageLink);
+  if (reports.length) parts.push(h("h3", {}, "Report pages"), list(reports));
+  const inside = (item.evaluations ?? []).map(resultsLink);
   if (inside.length) {
-    parts.push(h("details", {}, h("summary", {}, `${inside.length} evaluations`), h("ul", {}, ...inside)));
+    parts.push(h("details", {}, h("summary", {}, `${inside.length} evaluations`), list(inside)));
   }
   return parts;
 }
@@ -199,9 +290,7 @@ function testOf(test, named) {
     (agent) => ranked.findIndex(({ row }) => row.agent === agent),
   );
   for (const each of ranked) table.set(each.row.agent, each);
-  /** @type {Node[]} */
-  const parts = named ? [h("h3", {}, test.title)] : [];
-  return figure ? [...parts, table.element, figure] : [...parts, table.element];
+  return [...(named ? [h("h3", {}, test.title)] : []), table.element, ...(figure ? [figure] : [])];
 }
 
 /** @param {number} style */
@@ -215,11 +304,8 @@ function swatch(style) {
 
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [640, 260, 52, 30, 12, 42];
 
-/**
- * Scores with their intervals over the length of the test.
- * @param {Test} test
- */
-export function chart(test) {
+/** Scores with their intervals over the length of the test. @param {Test} test */
+function chart(test) {
   const curves = test.rows
     .map((row, place) => ({ agent: row.agent, style: place % STYLES, points: row.points ?? [] }))
     .filter((curve) => curve.points.length > 1);

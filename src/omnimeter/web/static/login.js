@@ -1,32 +1,21 @@
 /** The login: the token from the address, or one that is typed, is exchanged for a cookie. */
 
-const form = /** @type {HTMLFormElement} */ (document.getElementById("login"));
-const field = /** @type {HTMLInputElement} */ (document.getElementById("token"));
-const wrong = /** @type {HTMLElement} */ (document.getElementById("wrong"));
+import { ask, attempt, byId } from "./page.js";
+
+const field = /** @type {HTMLInputElement} */ (byId("token"));
 
 /** @param {string} token */
 async function enter(token) {
-  wrong.textContent = "";
   field.removeAttribute("aria-invalid");
-  try {
-    const answer = await fetch("/login", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ token }),
-    });
-    if (answer.ok) {
-      location.replace("/");
-      return;
-    }
-    wrong.textContent = (await answer.json()).detail ?? "That did not work.";
-  } catch {
-    wrong.textContent = "The server does not answer.";
+  if (await attempt(byId("wrong"), () => ask("/login", { token }))) {
+    location.replace("/");
+    return;
   }
   field.setAttribute("aria-invalid", "true");
   field.focus();
 }
 
-form.addEventListener("submit", (event) => {
+byId("login").addEventListener("submit", (event) => {
   event.preventDefault();
   enter(field.value.trim());
 });

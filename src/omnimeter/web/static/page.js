@@ -1,44 +1,62 @@
-/** What all pages of the experimenter share: elements, requests, and what the server pushes. */
+/** What all pages share: elements, requests, sockets that are made again, and texts. */
+
+/** @typedef {string | number | boolean | null | undefined | ((event: any) => void)} Attribute */
+/** @typedef {Record<string, Attribute>} Attributes Functions listen: `onclick`. */
+/** @typedef {Node | string | null | undefined | false} Child */
 
 /**
- * An element with attributes, listeners (`onclick`) and children; texts are never read as HTML.
- * @param {string} tag
- * @param {Record<string, unknown>} [attributes]
- * @param {...(Node | string | null | undefined | false)} children
- * @returns {HTMLElement}
+ * An element with attributes and children; texts are never read as HTML.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} [attributes]
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function h(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  fill(element, attributes, children);
-  return element;
+  return fill(document.createElement(tag), attributes, children);
 }
 
 /**
  * The same for SVG.
  * @param {string} tag
- * @param {Record<string, unknown>} [attributes]
- * @param {...(Node | string | null | undefined | false)} children
+ * @param {Attributes} [attributes]
+ * @param {...Child} children
+ * @returns {SVGElement}
  */
 export function svg(tag, attributes = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  fill(element, attributes, children);
-  return element;
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
-/** @param {Element} element @param {Record<string, unknown>} attributes @param {unknown[]} children */
+/**
+ * @template {Element} Made
+ * @param {Made} element
+ * @param {Attributes} attributes
+ * @param {Child[]} children
+ */
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) {
-      element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
-    } else if (value === true) {
-      element.setAttribute(name, "");
-    } else if (value !== false && value !== null && value !== undefined) {
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) {
       element.setAttribute(name, String(value));
     }
   }
-  for (const child of children) {
-    if (child) element.append(/** @type {Node | string} */ (child));
-  }
+  for (const child of children) if (child) element.append(child);
+  return element;
+}
+
+/** @template {HTMLElement} T @param {string} id @returns {T} */
+export const byId = (id) => /** @type {T} */ (document.getElementById(id));
+
+let saying = 0;
+
+/** @param {string} words Said by screen readers, also if they were said before; on some pages seen. */
+export function tell(words) {
+  const place = byId("said");
+  place.textContent = "";
+  setTimeout(() => (place.textContent = words), 50);
+  clearTimeout(saying);
+  saying = window.setTimeout(() => (place.textContent = ""), 4_000);
 }
 
 /** What the server refuses, with what is wrong with each field of a form. */
@@ -62,134 +80,160 @@ export async function ask(path, data) {
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(data),
   };
-  let answer;
-  try {
-    answer = await fetch(path, request);
-  } catch {
-    throw new Refused("The server does not answer.");
-  }
-  if (answer.status === 401) location.assign("/login");
+  const answer = await fetch(path, request).catch(() => null);
+  if (!answer) throw new Refused("The server does not answer.");
+  if (answer.status === 401 && location.pathname !== "/login") location.assign("/login");
   const told = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refused(String(told.detail ?? answer.statusText), told.errors);
-  return told;
-}
-
-/** @typedef {{fresh: boolean, time: number, changed: Record<string, any>, gone: string[]}} Changes */
-
-/**
- * Be told what has changed, until it is closed; a lost connection is made again.
- * @param {string} path
- * @param {(changes: Changes) => void} onChanges The first ones of a connection are all there is.
- * @param {(state: "open" | "lost" | "missing") => void} onState
- * @returns {() => void} Closes it.
- */
-export function follow(path, onChanges, onState) {
-  let delay = 500;
-  let closed = false;
-  /** @type {WebSocket} */ let socket;
-  const connect = () => {
-    if (closed) return;
-    let fresh = true;
-    socket = new WebSocket(`${location.protocol.replace("http", "ws")}//${location.host}${path}`);
-    socket.onmessage = (event) => {
-      onState("open");
-      delay = 500;
-      onChanges({ fresh, ...JSON.parse(event.data) });
-      fresh = false;
-    };
-    socket.onclose = (event) => {
-      if (closed) return;
-      onState(event.code === 4404 ? "missing" : "lost");
-      if (event.code !== 4404) setTimeout(connect, delay);
-      delay = Math.min(2 * delay, 8000);
-    };
-  };
-  connect();
-  return () => {
-    closed = true;
-    socket.close();
-  };
-}
-
-/** @param {string} text Said by screen readers and shown for a moment. */
-export function say(text) {
-  const place = document.getElementById("said");
-  if (!place) return;
-  place.textContent = text;
-  place.classList.add("shown");
-  setTimeout(() => place.classList.remove("shown"), 3000);
+  if (answer.ok) return told;
+  const detail = told.detail ?? answer.statusText;
+  const wrong = Array.isArray(detail) ? detail : [{ msg: detail }]; // a list: where, and what
+  const words = wrong.map(({ loc = [], msg }) => [...loc.slice(1), msg].join(" "));
+  throw new Refused(words.join("; "), told.errors);
 }
 
 /**
- * @typedef {object} Column
- * @property {string} title
- * @property {(name: string, item: any) => Node | string} cell
- * @property {boolean} [number]
+ * Do something, and show what the server refuses.
+ * @param {HTMLElement} place
+ * @param {() => void | Promise<void>} work
+ * @returns {Promise<boolean>} Whether it is done.
+ */
+export async function attempt(place, work) {
+  place.textContent = "";
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    place.textContent = error.message;
+    return false;
+  }
+}
+
+/**
+ * @typedef {"open" | "lost" | "crowded" | "unknown" | "expired" | "trouble"} Status
+ * Open: something has come. Crowded: there are too many pages. The last three are for good.
  */
 
-/** A table whose rows have names and are brought up to date one by one. */
-export class Table {
+const [SILENT, CROWDED_DELAY] = [4408, 10_000];
+const [FIRST_DELAY, LONGEST_DELAY] = [300, 8_000];
+const CODES = new Map(
+  /** @type {[number, Status][]} */ ([
+    [4404, "unknown"],
+    [4410, "expired"],
+    [4429, "crowded"],
+    [4500, "trouble"],
+  ]),
+);
+
+/** A socket of this server, which is made again when it is lost, until it is stopped. */
+export class Socket {
+  /** @type {WebSocket | null} */ #socket = null;
+  #delay = FIRST_DELAY;
+  #retry = 0;
+  #ending = new AbortController();
+
   /**
-   * @param {string} caption
-   * @param {Column[]} columns
-   * @param {(name: string, item: any) => string | number} order
+   * @param {string} path
+   * @param {(message: any) => void} onMessage
+   * @param {(status: Status) => void} onStatus
    */
-  constructor(caption, columns, order) {
-    this.columns = columns;
-    this.order = order;
-    /** @type {Map<string, {row: HTMLElement, item: any}>} */
-    this.rows = new Map();
-    this.body = h("tbody", { role: "rowgroup" });
-    const heads = columns.map((column) =>
-      h("th", { scope: "col", role: "columnheader", class: column.number && "number" }, column.title),
-    );
-    this.element = h(
-      "table",
-      { role: "table", "aria-label": caption },
-      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...heads)),
-      this.body,
-    );
+  constructor(path, onMessage, onStatus) {
+    this.address = `${location.protocol.replace("http", "ws")}//${location.host}${path}`;
+    this.onMessage = onMessage;
+    this.onStatus = onStatus;
+    const { signal } = this.#ending;
+    addEventListener("offline", () => this.lose(), { signal });
+    addEventListener("online", () => this.#hurry(), { signal });
+    document.addEventListener("visibilitychange", () => !document.hidden && this.#hurry(), { signal });
+    this.#connect();
   }
 
-  /** @param {string} name @param {any} item */
-  set(name, item) {
-    const known = this.rows.get(name);
-    const row = known?.row ?? h("tr", { role: "row" });
-    this.columns.forEach((column, place) => {
-      const content = column.cell(name, item);
-      const cell = row.children[place];
-      if (!cell) {
-        const attributes = { role: "cell", "data-label": column.title, class: column.number && "number" };
-        row.append(h("td", attributes, content));
-      } else if (typeof content === "string" ? cell.textContent !== content : place > 0) {
-        cell.replaceChildren(content); // the first one has the link, which keeps its focus
+  /** @param {object} message */
+  send(message) {
+    this.#socket?.send(JSON.stringify(message));
+  }
+
+  /** End it for good. */
+  stop() {
+    this.#ending.abort();
+    clearTimeout(this.#retry);
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
+  }
+
+  #connect() {
+    const socket = new WebSocket(this.address);
+    let isOpen = false;
+    this.#socket = socket;
+    socket.addEventListener("message", ({ data }) => {
+      if (socket !== this.#socket) return;
+      if (!isOpen) this.onStatus("open");
+      isOpen = true;
+      this.#delay = FIRST_DELAY;
+      this.onMessage(JSON.parse(data));
+    });
+    socket.addEventListener("close", ({ code }) => {
+      if (socket !== this.#socket) return;
+      const status = CODES.get(code) ?? "lost";
+      if (status === "lost") this.lose(code === SILENT && document.hidden ? Infinity : this.#delay);
+      else if (status === "crowded") this.lose(CROWDED_DELAY, status);
+      else {
+        this.stop();
+        this.onStatus(status);
       }
     });
-    this.rows.set(name, { row, item });
-    if (known && this.order(name, known.item) === this.order(name, item)) return;
-    const own = this.order(name, item);
-    const next = [...this.rows.entries()]
-      .filter(([other, each]) => other !== name && this.order(other, each.item) > own)
-      .sort(([one, a], [two, b]) => (this.order(one, a.item) > this.order(two, b.item) ? 1 : -1))[0];
-    this.body.insertBefore(row, next ? next[1].row : null);
   }
 
-  /** @param {Changes} changes */
-  update({ fresh, changed, gone }) {
-    const lost = fresh ? [...this.rows.keys()].filter((name) => !(name in changed)) : gone;
-    for (const name of lost) {
-      this.rows.get(name)?.row.remove();
-      this.rows.delete(name);
-    }
-    for (const [name, item] of Object.entries(changed)) this.set(name, item);
+  /**
+   * Give a connection up, and make another one later.
+   * @param {number} [delay] If it is infinite, once the page is seen again.
+   * @param {Status} [status]
+   */
+  lose(delay = FIRST_DELAY, status = "lost") {
+    const socket = this.#socket;
+    if (!socket) return;
+    this.#socket = null;
+    socket.close();
+    this.onStatus(status);
+    this.#delay = Math.min(LONGEST_DELAY, this.#delay * 1.7);
+    const spread = 0.8 + 0.4 * Math.random(); // so that not all pages come back at once
+    if (delay < Infinity) this.#retry = window.setTimeout(() => this.#connect(), delay * spread);
+  }
+
+  /** Do not wait any longer for the next connection. */
+  #hurry() {
+    if (this.#socket) return;
+    clearTimeout(this.#retry);
+    this.#connect();
   }
 }
 
-/** @param {number} seconds */
-export function span(seconds) {
-  const whole = Math.max(0, Math.round(seconds));
-  if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return `${Math.round(whole / 60)} min`;
-  if (whole < 172_800) return `${Math.round(whole / 3600)} h`;
-  return `${Math.round(whole / 86_400)} days`;
+/** @typedef {Record<string, string>} Texts The texts of a language, by their keys. */
+
+/**
+ * A text with values in its places, such as `Exercise {exercise}`; the key itself if there is none.
+ * @param {Texts} texts
+ * @param {string} key
+ * @param {Record<string, string | number>} [values]
+ * @returns {string}
+ */
+export function say(texts, key, values = {}) {
+  const text = texts[key] ?? key;
+  return text.replace(/\{(\w+)\}/g, (place, name) => String(values[name] ?? place));
+}
+
+/**
+ * The texts of the first of some languages that there is a file of; what is missing is English.
+ * @param {readonly string[]} languages
+ * @returns {Promise<{language: string, texts: Texts}>}
+ */
+export async function fetchTexts(languages) {
+  const english = await ask("/static/locales/en.json");
+  for (const language of languages.flatMap((each) => [each, each.split("-")[0]])) {
+    const path = `/static/locales/${encodeURIComponent(language)}.json`;
+    const own = language === "en" ? english : await ask(path).catch(() => null);
+    if (own) return { language, texts: { ...english, ...own } };
+  }
+  return { language: "en", texts: english };
 }

@@ -1,12 +1,12 @@
 /** The page of a participant: it shows what the server says, and sends answers. */
 
+import { goodbye, watchInput } from "./at-kiosk.js";
 import { Connection } from "./connection.js";
+import { ask, byId, h, say, tell } from "./page.js";
 import { describeReward, drawReward, drawScene } from "./scene.js";
-import { element, paragraphs, say } from "./texts.js";
 
 /** @typedef {import("./connection.js").Message} Message */
 /** @typedef {import("./connection.js").State} State */
-/** @typedef {import("./connection.js").Status} Status */
 
 /**
  * @typedef {object} Question
@@ -22,7 +22,8 @@ import { element, paragraphs, say } from "./texts.js";
  * @typedef {object} Study What the pages of a study say.
  * @property {string} language
  * @property {string} title
- * @property {import("./texts.js").Texts} texts
+ * @property {import("./page.js").Texts} texts
+ * @property {boolean} timed Whether time counts.
  * @property {string} instructions
  * @property {string} consent
  * @property {Question[]} questions
@@ -31,14 +32,12 @@ import { element, paragraphs, say } from "./texts.js";
 const DOUBLE_CLICK = 350; // milliseconds within which a second click is no answer of its own
 const OWN = location.pathname.replace(/\/$/, "");
 const DRAFT = `answers ${OWN}`;
+const LONG = 3_000; // milliseconds after which it is said why nothing is to be seen yet
 
-/** @param {string} id @returns {HTMLElement} */
-const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const main = byId("main");
-const told = byId("told");
-const notice = byId("connection");
+const notice = byId("notice");
 const withdrawal = byId("withdraw");
-const dialog = /** @type {HTMLDialogElement} */ (byId("leaving"));
+/** @type {HTMLDialogElement} */ const dialog = byId("leaving");
 
 const study = await fetchStudy();
 /** @param {string} key @param {Record<string, string | number>} [values] */
@@ -52,16 +51,17 @@ withdrawal.addEventListener("click", askToWithdraw);
 
 /** @type {import("./scene.js").Drawing | null} */ let drawing = null;
 /** @type {State | null} */ let state = null;
-/** @type {Status} */ let status = "connecting";
+let isConnected = false;
 let shownKey = ""; // what is on the page
 let painted = NaN; // when the scene was first seen, on the page's own clock
 let lastClick = -Infinity;
 let waiting = false; // for an answer to count
+let slow = 0;
 
-const address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${OWN}/ws`;
-const connection = new Connection(address, { onState, onStatus, onRefused });
+const connection = new Connection(`${OWN}/ws`, { onState, onStatus, onRefused });
 document.addEventListener("keydown", onKey);
 document.addEventListener("pointerdown", () => (document.documentElement.dataset.input = "pointer"));
+watchInput(text);
 
 /** @returns {Promise<Study>} */
 async function fetchStudy() {
@@ -71,11 +71,10 @@ async function fetchStudy() {
       if (answer.ok) return await answer.json();
       if (answer.status === 404) location.reload(); // the participant has withdrawn meanwhile
     } catch {
-      notice.hidden = false;
       notice.textContent = "…"; // there are no words yet
     }
     await new Promise((done) => setTimeout(done, delay));
-    notice.hidden = true;
+    notice.textContent = "";
   }
 }
 
@@ -86,14 +85,17 @@ function onState(now, pending) {
   show();
 }
 
-/** @param {Status} now */
+/** @param {import("./page.js").Status} now */
 function onStatus(now) {
-  status = now;
-  notice.hidden = now === "open" || now === "connecting";
-  notice.textContent = notice.hidden ? "" : text(`connection-${now}`);
-  if (now === "expired" || now === "unknown") {
-    notice.hidden = true;
-    showOnly(now);
+  isConnected = now === "open";
+  const isPassing = now === "lost" || now === "crowded";
+  notice.textContent = isPassing ? text(`connection-${now}`) : "";
+  if (!isConnected && !isPassing) {
+    shownKey = now;
+    clearPage();
+    withdrawal.hidden = now === "unknown";
+    main.replaceChildren(...notes(now), ...(now === "trouble" ? [] : goodbye(text)));
+    focusHeading();
   }
   enable();
 }
@@ -101,15 +103,12 @@ function onStatus(now) {
 /** @param {string} why */
 function onRefused(why) {
   waiting = false;
-  notice.hidden = false;
   notice.textContent = text("refused", { why });
   enable();
 }
 
 /** Whether something can be answered now. */
-function isOpen() {
-  return status === "open" && !waiting && (state?.stage !== "test" || state.phase !== "busy");
-}
+const isOpen = () => isConnected && !waiting && (state?.stage !== "test" || state.phase !== "busy");
 
 /** Let answers be given, or not. */
 function enable() {
@@ -131,35 +130,48 @@ function answer(message, event) {
   if (!isOpen()) return;
   if (isClick) lastClick = event.timeStamp;
   waiting = true;
-  notice.hidden = true;
+  notice.textContent = "";
   enable();
   connection.answer(message);
+  explainWait();
+}
+
+/** Say after some seconds that the first exercise may have to be prepared. */
+function explainWait() {
+  clearTimeout(slow);
+  slow = window.setTimeout(() => {
+    const isBusy = waiting || state?.phase === "busy";
+    if (!isConnected || state?.stage !== "test" || drawing || !isBusy) return;
+    main.append(h("p", { class: "quiet", role: "status" }, text("moment-long")));
+  }, LONG);
 }
 
 /** Show the stage, unless it is on the page already. */
 function show() {
   if (!state) return;
-  const { stage, phase, seq } = state;
-  if (stage === "test" && phase === "busy" && drawing) {
-    enable();
-    return;
-  }
-  const key = stage === "test" ? `${stage} ${phase} ${seq}` : stage;
-  if (key !== shownKey) {
+  const { stage, phase, seq, last } = state;
+  const isTest = stage === "test";
+  const key = isTest ? `${stage} ${phase} ${seq}` : stage;
+  if (key !== shownKey && !(isTest && phase === "busy" && drawing)) {
     const before = shownKey;
     shownKey = key;
-    main.removeAttribute("aria-busy");
     withdrawal.hidden = stage === "withdrawn";
     if (stage === "withdrawn" || stage === "thanks") sessionStorage.removeItem(DRAFT);
-    if (stage === "test" && phase === "asked") showExercise(state);
+    if (isTest && phase === "asked") showExercise(state);
     else {
-      drawing = null;
-      main.replaceChildren(...(stage === "test" ? between(state) : stageOf(stage)));
-      told.textContent = "";
+      clearPage();
+      main.replaceChildren(...(isTest ? between(state) : stageOf(stage)));
+      if (last && before.startsWith("test")) main.querySelector("h1 + p")?.after(lastOf(last));
       if (before) focusHeading();
     }
   }
   enable();
+}
+
+/** Take away what belongs to an exercise. */
+function clearPage() {
+  drawing = null;
+  byId("said").textContent = "";
 }
 
 /** @param {string} stage @returns {HTMLElement[]} */
@@ -167,55 +179,40 @@ function stageOf(stage) {
   if (stage === "consent") return consent();
   if (stage === "instructions") return instructions();
   if (stage === "questionnaire") return questionnaire();
-  if (stage === "declined") {
-    const back = answerButton("declined-back", { type: "consent", given: true });
-    return [...notes("declined"), actions(back, ...nextOfKiosk())];
-  }
-  const isOver = ["thanks", "withdrawn", "blocked"].includes(stage);
-  return isOver ? [...notes(stage), ...nextOfKiosk()] : notes(stage);
-}
-
-/** At a kiosk, the way to the next participant. @returns {HTMLElement[]} */
-function nextOfKiosk() {
-  if (!new URLSearchParams(location.search).has("kiosk")) return [];
-  const click = () => location.assign("/kiosk");
-  return [element("button", { type: "button", class: "main", click }, text("kiosk-next"))];
+  const back = answerButton("declined-back", { type: "consent", given: true }, "");
+  return [...notes(stage), ...(stage === "declined" ? [actions(back)] : []), ...goodbye(text)];
 }
 
 /** A heading and a text. @param {string} name @returns {HTMLElement[]} */
 function notes(name) {
-  return [heading(text(`${name}-title`)), element("p", {}, text(`${name}-text`))];
-}
-
-/** @param {string} name */
-function showOnly(name) {
-  shownKey = name;
-  drawing = null;
-  withdrawal.hidden = name === "unknown";
-  main.removeAttribute("aria-busy");
-  main.replaceChildren(...notes(name));
-  focusHeading();
+  return [heading(text(`${name}-title`)), h("p", {}, text(`${name}-text`))];
 }
 
 /** @param {string} words */
-function heading(words) {
-  return element("h1", { tabindex: -1 }, words);
-}
+const heading = (words) => h("h1", { tabindex: -1 }, words);
 
 function focusHeading() {
   main.querySelector("h1")?.focus();
   scrollTo(0, 0);
 }
 
-/** @param {...HTMLElement} buttons */
-function actions(...buttons) {
-  return element("div", { class: "actions" }, ...buttons);
+/**
+ * A text of an experimenter as paragraphs: an empty line separates them.
+ * @param {string} text
+ * @returns {HTMLElement[]}
+ */
+function paragraphs(text) {
+  const parts = text.split(/\n\s*\n/).filter((each) => each.trim());
+  return parts.map((each) => h("p", { class: "given" }, each.trim()));
 }
+
+/** @param {...HTMLElement} buttons */
+const actions = (...buttons) => h("div", { class: "actions" }, ...buttons);
 
 /** @param {string} key @param {Message} message @param {string} [kind] */
 function answerButton(key, message, kind = "main") {
-  const click = (/** @type {Event} */ event) => answer(message, event);
-  return element("button", { type: "button", class: kind, "data-answer": true, click }, text(key));
+  const onclick = (/** @type {Event} */ event) => answer(message, event);
+  return h("button", { type: "button", class: kind, "data-answer": true, onclick }, text(key));
 }
 
 function consent() {
@@ -224,26 +221,22 @@ function consent() {
     ...paragraphs(study.consent),
     actions(
       answerButton("consent-agree", { type: "consent", given: true }),
-      answerButton("consent-decline", { type: "consent", given: false }, "plain"),
+      answerButton("consent-decline", { type: "consent", given: false }, ""),
     ),
   ];
 }
 
 function instructions() {
-  const standard = ["series", "rewards", "speed", "symbol"].map((name) => {
-    const item = element("li", {}, text(`instructions-${name}`));
-    if (name === "rewards") item.append(legend());
-    return item;
-  });
-  const acting = ["pointer", "touch", "keyboard"].map((name) =>
-    element("li", {}, text(`instructions-${name}`)),
-  );
+  const item = (/** @type {string} */ name) =>
+    h("li", {}, text(`instructions-${name}`), name === "rewards" && legend());
+  const standard = ["series", "rewards", study.timed ? "time" : "speed", "symbol"].map(item);
+  const acting = ["pointer", "touch", "keyboard"].map(item);
   const given = paragraphs(study.instructions);
   return [
     heading(text("instructions-title")),
-    ...(given.length ? given : [element("ul", { class: "spaced" }, ...standard)]),
-    element("h2", {}, text("instructions-acting")),
-    element("ul", {}, ...acting),
+    ...(given.length ? given : [h("ul", { class: "spaced" }, ...standard)]),
+    h("h2", {}, text("instructions-acting")),
+    h("ul", {}, ...acting),
     actions(answerButton("instructions-done", { type: "instructed" })),
   ];
 }
@@ -253,34 +246,35 @@ function legend() {
   const signs = /** @type {const} */ (["up", "neutral", "down"]).map((sign) => {
     const drawn = drawReward({ sign }, study.texts, study.language);
     drawn.setAttribute("aria-hidden", "true");
-    return element("span", { class: "meaning" }, drawn, text(`reward-${sign}`));
+    return h("span", { class: "meaning" }, drawn, text(`reward-${sign}`));
   });
-  return element("span", { class: "legend" }, ...signs);
+  return h("span", { class: "legend" }, ...signs);
 }
 
 /** @param {State} now @returns {HTMLElement[]} */
 function between(now) {
   if (now.trouble) return notes("trouble");
   if (now.phase !== "ready" || now.seq === undefined) {
-    return [element("p", { class: "moment" }, text("moment"))];
+    explainWait();
+    return [h("p", { class: "quiet" }, text("moment"))];
   }
   const rest = now.break ? "break" : "ready";
-  /** @type {HTMLElement[]} */
-  const parts = [
-    element("p", { class: "progress" }, exerciseName(now)),
+  const { reward, scene } = now;
+  return [
+    h("p", { class: "quiet" }, exerciseName(now)),
     heading(text(`${rest}-title`)),
-    element("p", {}, text(`${rest}-text`)),
+    h("p", {}, text(study.timed ? `${rest}-timed` : `${rest}-text`)),
     actions(answerButton(`${rest}-start`, { type: "ready", seq: now.seq })),
+    ...(reward && scene ? [lastOf({ reward, scene })] : []),
   ];
-  if (now.reward && now.scene) {
-    const place = element("div", { class: "stage seen" });
-    drawScene(place, now.scene, { texts: study.texts });
-    const shown = drawReward(now.reward, study.texts, study.language);
-    const last = element("section", { class: "last" }, element("h2", {}, text("last-title")));
-    last.append(element("p", { class: "outcome" }, shown), place);
-    parts.push(last);
-  }
-  return parts;
+}
+
+/** What the last action of an exercise brought. @param {NonNullable<State["last"]>} last */
+function lastOf({ reward, scene }) {
+  const place = h("div", { class: "stage seen" });
+  if (scene) drawScene(place, scene, { texts: study.texts });
+  const shown = h("p", { class: "outcome" }, drawReward(reward, study.texts, study.language));
+  return h("section", { class: "last" }, h("h2", {}, text("last-title")), shown, place);
 }
 
 /** @param {State} now */
@@ -293,16 +287,11 @@ function exerciseName(now) {
 function showExercise(now) {
   const { seq = 0, scene, reward } = now;
   if (!scene) return;
-  if (!drawing) {
-    const name = heading(exerciseName(now));
-    main.replaceChildren(
-      element("div", { class: "exercise" }, name, element("p", { class: "outcome" })),
-      element("div", { class: "stage" }),
-    );
-    main.querySelector("h1")?.focus();
+  const isFirst = !drawing;
+  if (isFirst) {
+    const head = [heading(exerciseName(now)), h("p", { class: "outcome" })];
+    main.replaceChildren(h("div", { class: "exercise" }, ...head), h("div", { class: "stage" }));
   }
-  const name = main.querySelector("h1");
-  if (name) name.textContent = exerciseName(now);
   const shown = reward ? [drawReward(reward, study.texts, study.language)] : [];
   main.querySelector(".outcome")?.replaceChildren(...shown);
   const place = /** @type {Element} */ (main.querySelector(".stage"));
@@ -310,6 +299,7 @@ function showExercise(now) {
     texts: study.texts,
     onAction: (action, event) => act(seq, action, event),
   });
+  if (isFirst) focusHeading();
   tell(reward ? describeReward(reward, study.texts, study.language) : "");
   painted = NaN;
   // The second of two frames begins when the first one, with the scene in it, has been painted.
@@ -322,50 +312,35 @@ function showExercise(now) {
 
 /** @param {number} seq @param {number} action @param {Event} event */
 function act(seq, action, event) {
-  const times = Number.isNaN(painted)
-    ? {} // it was answered before it could be seen, or in a page that is not on the screen
-    : {
-        reaction: Math.max(0, Math.round(performance.now() - painted)),
-        shown: Math.round(painted),
-      };
+  const isSeen = !Number.isNaN(painted); // else it was too fast, or the page is not on the screen
+  const reaction = Math.round(performance.now() - painted);
+  const times = isSeen ? { reaction, shown: Math.round(painted) } : {};
   answer({ type: "act", seq, action, ...times }, event);
-}
-
-/** Tell screen readers something, also if it is what was told before. @param {string} words */
-function tell(words) {
-  told.textContent = "";
-  setTimeout(() => (told.textContent = words), 50);
 }
 
 /** @param {KeyboardEvent} event */
 function onKey(event) {
   document.documentElement.dataset.input = "keyboard";
-  const isOther = event.ctrlKey || event.altKey || event.metaKey || dialog.open;
-  if (isOther || !drawing || !drawing.press(event)) return;
-  event.preventDefault();
+  const isOther = event.ctrlKey || event.altKey || event.metaKey;
+  if (isOther || document.querySelector("dialog[open]")) return;
+  if (drawing?.press(event)) event.preventDefault();
 }
 
 function questionnaire() {
   const draft = JSON.parse(sessionStorage.getItem(DRAFT) ?? "{}");
-  const form = element(
+  const form = h(
     "form",
     {
-      input: () => sessionStorage.setItem(DRAFT, JSON.stringify(answersIn(form))),
-      submit: (event) => {
+      oninput: () => sessionStorage.setItem(DRAFT, JSON.stringify(answersIn(form))),
+      onsubmit: (event) => {
         event.preventDefault();
         answer({ type: "answers", answers: answersIn(form) }, event);
       },
     },
     ...study.questions.map((each) => questionField(each, draft[each.name])),
-    actions(
-      element("button", { class: "main", "data-answer": true }, text("questionnaire-send")),
-    ),
+    actions(h("button", { class: "main", "data-answer": true }, text("questionnaire-send"))),
   );
-  return [
-    heading(text("questionnaire-title")),
-    element("p", {}, text("questionnaire-text")),
-    form,
-  ];
+  return [...notes("questionnaire"), form];
 }
 
 /** @param {HTMLFormElement} form @returns {Record<string, string | number>} */
@@ -384,64 +359,48 @@ function questionField(question, draft) {
   const { name, kind, steps, options = [], required = false } = question;
   const asked = [question.text, ...(required ? [` (${text("required")})`] : [])];
   if (kind === "text") {
-    const field = element("textarea", { id: `answer-${name}`, name, rows: 4, maxlength: 20_000 });
-    field.required = required;
-    field.value = String(draft ?? "");
-    return element("div", { class: "question" }, element("label", { for: field.id }, ...asked), field);
+    const id = `answer-${name}`;
+    const field = h("textarea", { id, name, rows: 4, maxlength: 20_000, required }, String(draft ?? ""));
+    return h("div", { class: "question" }, h("label", { for: id }, ...asked), field);
   }
-  /** @param {string | number} value @param {string} label */
-  const choice = (value, label) => {
-    const checked = draft === value;
-    const field = element("input", { type: "radio", name, value, required, checked });
-    return element("label", { class: "choice" }, field, element("span", {}, label));
+  /** @param {string | number} value */
+  const choice = (value) => {
+    const field = h("input", { type: "radio", name, value, required, checked: draft === value });
+    return h("label", { class: "choice" }, field, h("span", {}, String(value)));
   };
-  const group = element("fieldset", { class: "question" }, element("legend", {}, ...asked));
-  if (kind === "choice") {
-    group.append(...options.map((each) => choice(each, each)));
-    return group;
-  }
-  const [low, high] = options.length > 1 ? options : [text("scale-low"), text("scale-high")];
-  const numbers = Array.from({ length: steps }, (_, place) => choice(place + 1, String(place + 1)));
-  const ends = [low, high].map((each) => element("span", {}, each));
-  group.append(
-    element(
-      "div",
-      { class: "scale" },
-      element("div", { class: "steps" }, ...numbers),
-      element("div", { class: "ends" }, ...ends),
-    ),
-  );
-  return group;
+  const legend = h("legend", {}, ...asked);
+  if (kind === "choice") return h("fieldset", { class: "question" }, legend, ...options.map(choice));
+  const words = options.length > 1 ? options : [text("scale-low"), text("scale-high")];
+  const ends = words.slice(0, 2).map((each) => h("span", {}, each));
+  const numbers = Array.from({ length: steps }, (_, place) => choice(place + 1));
+  const scale = h("div", { class: "scale" }, h("div", { class: "steps" }, ...numbers));
+  scale.append(h("div", { class: "ends" }, ...ends));
+  return h("fieldset", { class: "question" }, legend, scale);
 }
 
 function askToWithdraw() {
-  const failed = element("p", { class: "notice", role: "alert", hidden: true });
-  const confirm = element("button", { type: "button", class: "danger" }, text("withdraw-confirm"));
-  confirm.addEventListener("click", async () => {
+  const failed = h("p", { class: "error", role: "alert" });
+  const withdraw = async () => {
     confirm.disabled = true;
     try {
-      const done = await fetch(`${OWN}/withdraw`, { method: "POST" });
-      if (!done.ok && done.status !== 404) throw new Error(String(done.status));
+      await ask(`${OWN}/withdraw`, {});
       connection.stop();
       dialog.close();
       onState({ type: "state", stage: "withdrawn" }, false);
-      notice.hidden = true;
+      notice.textContent = "";
     } catch {
       confirm.disabled = false;
-      failed.hidden = false;
       failed.textContent = text("withdraw-failed");
     }
-  });
-  const stay = element(
-    "button",
-    { type: "button", class: "plain", click: () => dialog.close() },
-    text("withdraw-cancel"),
-  );
+  };
+  const confirm = h("button", { type: "button", class: "danger", onclick: withdraw });
+  confirm.append(text("withdraw-confirm"));
+  const stay = { type: "button", onclick: () => dialog.close() };
   dialog.replaceChildren(
-    element("h2", { id: "leaving-title" }, text("withdraw-title")),
-    element("p", {}, text("withdraw-text")),
+    h("h2", { id: "leaving-title" }, text("withdraw-title")),
+    h("p", {}, text("withdraw-text")),
     failed,
-    actions(stay, confirm),
+    actions(h("button", stay, text("withdraw-cancel")), confirm),
   );
   dialog.showModal();
 }

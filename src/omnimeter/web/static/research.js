@@ -3,9 +3,9 @@
  * The server computes everything; this page shows it and asks for changes, one after the other.
  */
 
+import { Refused, ask as askServer, attempt as attemptAt, byId, fetchTexts, h } from "./page.js";
 import { drawScene } from "./scene.js";
 import { drawCurve, short, SpaceGraph } from "./space-graph.js";
-import { element } from "./texts.js";
 
 /** @typedef {{name: string, kind: string, choices: any[], required: boolean, default: any, about: string}} Field */
 /** @typedef {{id: string, about: string, fields: Field[]}} Known */
@@ -15,12 +15,15 @@ const HAND = "";
 const EDIT_DELAY = 250;
 const BUSY_DELAY = 700;
 const SHOWN_MOVES = 200;
+const PLAIN = { autocomplete: "off", spellcheck: "false" };
 const NO_MARKS = { cells: [], places: {}, intended: {} };
 
-/** @template {HTMLElement} T @param {string} id @returns {T} */
-const $ = (id) => /** @type {T} */ (document.getElementById(id));
 /** @param {string} id @returns {HTMLInputElement} */
-const input = (id) => $(id);
+const input = (id) => byId(id);
+/** @param {string} id @param {string} file Of this page. */
+const link = (id, file) => byId(id).setAttribute("href", `/research/${page}/${file}`);
+/** @param {string} id @param {string} text */
+const write = (id, text) => (byId(id).textContent = text);
 
 /** @type {{environments: Known[], agents: Known[]}} */ let catalogue;
 /** @type {Record<string, string>} */ let texts = {};
@@ -29,39 +32,29 @@ let page = "";
 /** @type {[number, number, number][]} Who, action, reward. */ let moves = [];
 /** @type {Record<string, any>} The instance as it is edited. */ let draft = {};
 /** @type {{targets: number[][], errors: Wrong[]}} */ let space = { targets: [], errors: [] };
-/** @type {import("./scene.js").Drawing | null} */ let drawn = null;
+/** @type {import("./scene.js").Drawing | null} */ let scene = null;
 let running = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */ let waiting;
 let queue = Promise.resolve();
-const graph = new SpaceGraph($("graph"), (from, to) => {
+const graph = new SpaceGraph(byId("graph"), (from, to) => {
   input("from").value = String(from);
   input("to").value = String(to);
   change({ cell: from, action: Number(input("action").value), target: to });
 });
 
 /**
- * Ask the server, after all that was asked before; what it refuses is thrown.
+ * Ask the server, after all that was asked before.
  * @param {string} path
  * @param {object} [body]
  * @returns {Promise<any>}
  */
 function ask(path, body) {
-  const answer = queue.then(async () => {
-    const request = body && {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    };
-    const slow = setTimeout(() => ($("busy").textContent = "Computing …"), BUSY_DELAY);
-    const told = await fetch(`/research/${path}`, request).catch(() => null);
-    clearTimeout(slow);
-    $("busy").textContent = "";
-    if (!told) throw new Error("The server does not answer.");
-    const data = await told.json().catch(() => ({}));
-    if (told.ok) return data;
-    const detail = data.detail ?? told.statusText;
-    const list = Array.isArray(detail) ? detail : [{ msg: detail }];
-    throw new Error(list.map((/** @type {any} */ each) => [...(each.loc ?? []).slice(1), each.msg].join(" ")).join("; "));
+  const answer = queue.then(() => {
+    const slow = setTimeout(() => write("busy", "Computing …"), BUSY_DELAY);
+    return askServer(`/research/${path}`, body).finally(() => {
+      clearTimeout(slow);
+      write("busy", "");
+    });
   });
   queue = answer.catch(() => undefined);
   return answer;
@@ -69,19 +62,7 @@ function ask(path, body) {
 
 /** Do something, and say what the server refuses. @param {() => Promise<void>} work */
 async function attempt(work) {
-  try {
-    await work();
-    tell("");
-  } catch (error) {
-    pause();
-    tell(error instanceof Error ? error.message : String(error));
-  }
-}
-
-/** @param {string} text */
-function tell(text) {
-  $("said").textContent = text;
-  $("said").hidden = !text;
+  if (!(await attemptAt(byId("said"), work))) pause();
 }
 
 // Forms
@@ -93,41 +74,28 @@ function tell(text) {
  * @param {string} prefix
  */
 function makeFields(container, fields, prefix) {
-  const rows = fields.map((field) => {
-    const id = `${prefix}-${field.name}`;
-    const about = element("span", { class: "about", id: `${id}-about` }, field.about);
-    const common = { id, name: field.name, "aria-describedby": `${id}-about`, required: field.required };
-    const preset = field.default === null ? "" : shownValue(field.default);
-    const choices = field.kind === "truth" ? [true, false] : field.choices;
+  const rows = fields.map(({ name, kind, required, default: given, choices, about }) => {
+    const id = `${prefix}-${name}-about`;
+    const common = { name, "aria-describedby": id, required };
+    const preset = given === null ? "" : shownValue(given);
+    const none = h("option", { value: "" }, preset ? `${preset} (default)` : "default");
+    const values = kind === "truth" ? [true, false] : choices;
+    const options = values.map((each) => h("option", { value: JSON.stringify(each) }, shownValue(each)));
+    const type = kind === "number" ? "number" : "text";
+    const placeholder = preset || (required ? "" : "default");
     const control =
-      field.kind === "choice" || field.kind === "truth"
-        ? element(
-            "select",
-            common,
-            element("option", { value: "" }, preset ? `${preset} (default)` : "default"),
-            ...choices.map((each) => element("option", { value: JSON.stringify(each) }, shownValue(each))),
-          )
-        : element("input", {
-            ...common,
-            type: field.kind === "number" ? "number" : "text",
-            step: "any",
-            placeholder: preset || (field.required ? "" : "default"),
-            autocomplete: "off",
-            spellcheck: "false",
-          });
-    return element("label", { class: "field wide" }, field.name, control, about);
+      kind === "choice" || kind === "truth"
+        ? h("select", common, none, ...options)
+        : h("input", { ...common, ...PLAIN, type, step: "any", placeholder });
+    return h("label", { class: "field" }, name, control, h("span", { class: "quiet", id }, about));
   });
-  container.replaceChildren(...(rows.length ? rows : [element("p", { class: "about" }, "There are none.")]));
+  container.replaceChildren(...(rows.length ? rows : [h("p", { class: "quiet" }, "There are none.")]));
 }
 
 /** @param {any} value */
 const shownValue = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/**
- * What was filled in.
- * @param {HTMLElement} container
- * @param {Field[]} fields
- */
+/** What was filled in. @param {HTMLElement} container @param {Field[]} fields */
 function readFields(container, fields) {
   /** @type {Record<string, any>} */ const given = {};
   for (const field of fields) {
@@ -150,7 +118,7 @@ function readValue(text) {
 /** @param {"environments" | "agents"} kind @param {string} id @returns {Known} */
 function known(kind, id) {
   const part = catalogue[kind].find((each) => each.id === id);
-  if (!part) throw new Error(`There is no ${id}.`);
+  if (!part) throw new Refused(`There is no ${id}.`);
   return part;
 }
 
@@ -158,11 +126,14 @@ function drawing() {
   const { id, fields } = known("environments", input("class").value);
   const complexity = input("complexity").value;
   return {
-    environment: { id, parameters: readFields($("class-fields"), fields) },
+    environment: { id, parameters: readFields(byId("class-fields"), fields) },
     seed: Number(input("seed").value),
     complexity: complexity === "" ? null : Number(complexity),
   };
 }
+
+/** The class of the instance, with its parameters. */
+const drawn = () => ({ id: live.environment.id, parameters: live.environment.parameters });
 
 /** @param {object} given */
 async function begin(given) {
@@ -180,28 +151,28 @@ async function begin(given) {
 function show(told, fresh = false) {
   live = told;
   moves = [...moves.slice(0, told.known), ...told.moves];
-  for (const id of ["instance", "play", "behind", "save"]) $(id).hidden = false;
+  for (const id of ["instance", "play", "behind", "save"]) byId(id).hidden = false;
   if (fresh) {
-    $("label").textContent = told.environment.label;
-    $("shown-complexity").textContent = short(told.complexity);
-    $("shown-seed").textContent = `seed ${told.seed}`;
+    write("label", told.environment.label);
+    write("shown-complexity", short(told.complexity));
+    write("shown-seed", `seed ${told.seed}`);
     setDraft(told.instance);
   }
   showPlay();
   showHidden();
   showGraph();
   const length = encodeURIComponent(input("interactions").value);
-  /** @type {HTMLAnchorElement} */ ($("save-instance")).href = `/research/${page}/instance.json`;
-  const exercise = `/research/${page}/exercise.json${live.step ? "" : `?interactions=${length}`}`;
-  /** @type {HTMLAnchorElement} */ ($("save-exercise")).href = exercise;
+  link("save-instance", "instance.json");
+  link("save-exercise", live.step ? "exercise.json" : `exercise.json?interactions=${length}`);
 }
 
 function showPlay() {
-  drawn = drawScene($("stage"), live.scene, { texts, onAction: (action) => attempt(() => act(action)), enabled: true });
-  $("step").textContent = `${live.step} of ${moves.length}`;
+  const onAction = (/** @type {number} */ action) => attempt(() => act(action));
+  scene = drawScene(byId("stage"), live.scene, { texts, onAction });
+  write("step", `${live.step} of ${moves.length}`);
   const total = moves.slice(0, live.step).reduce((sum, move) => sum + move[2], 0);
-  $("reward").textContent = short(live.reward);
-  $("average").textContent = live.step ? short(total / live.step) : "none yet";
+  write("reward", short(live.reward));
+  byId("average").textContent = live.step ? short(total / live.step) : "none yet";
   const slider = input("slider");
   slider.max = String(moves.length);
   slider.value = String(live.step);
@@ -217,14 +188,14 @@ function showHidden() {
     const next = intended[who] === undefined ? "" : `, about to go to cell ${intended[who] + 1}`;
     rows.push(row(`${who} is in`, `cell ${cell + 1}${next}`));
   }
-  $("facts").hidden = !rows.length;
+  byId("facts").hidden = !rows.length;
   fill("facts", rows);
-  $("curve").replaceChildren(drawCurve(moves.map((move) => move[2]), live.range, live.step));
+  byId("curve").replaceChildren(drawCurve(moves.map((move) => move[2]), live.range, live.step));
   fill("state", live.state.map(fieldRow));
-  $("mind").hidden = !live.agent;
+  byId("mind").hidden = !live.agent;
   if (live.agent) {
     const values = live.agent.values?.map((/** @type {number} */ value, /** @type {number} */ action) => `action ${action}: ${short(value)}`);
-    $("values").textContent = `${live.agent.label}. ${values ? `Values of the actions now: ${values.join(", ")}.` : ""}`;
+    byId("values").textContent = `${live.agent.label}. ${values ? `Values of the actions now: ${values.join(", ")}.` : ""}`;
     fill("agent-state", live.agent.fields.map(fieldRow));
   }
   fill(
@@ -239,11 +210,11 @@ function showHidden() {
 }
 
 /** @param {string} id @param {Node[]} rows */
-const fill = (id, rows) => /** @type {HTMLElement} */ ($(id).querySelector("tbody")).replaceChildren(...rows);
+const fill = (id, rows) => /** @type {HTMLElement} */ (byId(id).querySelector("tbody")).replaceChildren(...rows);
 
 /** @param {string} name @param {...string} cells */
 const row = (name, ...cells) =>
-  element("tr", {}, element("th", { scope: "row" }, name), ...cells.map((each) => element("td", {}, each)));
+  h("tr", {}, h("th", { scope: "row" }, name), ...cells.map((each) => h("td", {}, each)));
 
 /** @param {{name: string, size: number, values: string[]}} field */
 function fieldRow({ name, size, values }) {
@@ -252,12 +223,13 @@ function fieldRow({ name, size, values }) {
 }
 
 function showGraph() {
-  const editor = $("space-editor");
+  const editor = byId("space-editor");
   editor.hidden = live.scene.kind !== "lambda";
   if (editor.hidden) return;
-  const same = draft.space === live.instance.space;
+  const { cells } = live.hidden; // of the space that is played, which may not be the one that is shown
+  const same = draft.space === live.instance.space && cells.length === space.targets.length;
   const wrong = new Set(space.errors.flatMap((each) => (each.cell === null ? [] : [each.cell])));
-  $("graph").hidden = !space.targets.length;
+  byId("graph").hidden = !space.targets.length;
   graph.show(space.targets, same ? live.hidden : NO_MARKS, wrong);
 }
 
@@ -269,16 +241,16 @@ async function act(action) {
   show(await ask(`${page}/step`, { action, known: live.step, views: wantsViews() }));
 }
 
-const wantsViews = () => /** @type {HTMLDetailsElement} */ ($("views")).open;
+const wantsViews = () => /** @type {HTMLDetailsElement} */ (byId("views")).open;
 
 /** Let the chosen agent act. @param {number} steps */
 async function play(steps) {
   const { id, fields } = known("agents", input("who").value);
-  const agent = { id, parameters: readFields($("agent-fields"), fields) };
+  const agent = { id, parameters: readFields(byId("agent-fields"), fields) };
   const told = await ask(`${page}/step`, { agent, steps, known: live.step, views: wantsViews() });
   show(told);
   const why = { stopped: "The agent has stopped.", "catching-up": "The agent lives through its past again.", time: "" };
-  $("note").textContent = why[/** @type {keyof typeof why} */ (told.ended)] ?? "";
+  byId("note").textContent = why[/** @type {keyof typeof why} */ (told.ended)] ?? "";
   if (told.ended === "stopped") pause();
 }
 
@@ -300,8 +272,8 @@ function pause() {
 }
 
 function showRunning() {
-  $("run").textContent = running ? "Pause" : "Run";
-  $("run").setAttribute("aria-pressed", String(running));
+  byId("run").textContent = running ? "Pause" : "Run";
+  byId("run").setAttribute("aria-pressed", String(running));
 }
 
 /** @param {number} step */
@@ -313,14 +285,14 @@ async function go(step) {
 function chooseAgent() {
   const id = input("who").value;
   pause();
-  $("agent-parameters").hidden = id === HAND;
+  byId("agent-parameters").hidden = id === HAND;
   for (const button of ["one", "run"]) input(button).disabled = id === HAND;
   const byHand = "Click the picture, or its buttons, to act.";
-  $("note").textContent = id === HAND ? byHand : "An agent that takes over knows only its own steps.";
+  byId("note").textContent = id === HAND ? byHand : "An agent that takes over knows only its own steps.";
   if (id === HAND) return;
   const { about, fields } = known("agents", id);
-  $("agent-about").textContent = about;
-  makeFields($("agent-fields"), fields, "agent");
+  write("agent-about", about);
+  makeFields(byId("agent-fields"), fields, "agent");
 }
 
 // Editing
@@ -334,34 +306,28 @@ function setDraft(instance) {
 
 /** Write the draft into the forms, but not into the one that is being typed in. */
 function writeDraft() {
-  /** @param {HTMLInputElement} control @param {string} text */
-  const write = (control, text) => {
-    if (control !== document.activeElement) control.value = text;
-  };
-  write(input("json"), JSON.stringify(draft, null, 1));
-  if (live.scene.kind === "lambda") {
-    write(input("space"), String(draft.space ?? ""));
-    write(input("pattern"), String(draft.pattern ?? ""));
+  const values = { json: JSON.stringify(draft, null, 1), space: draft.space, pattern: draft.pattern };
+  for (const [id, value] of Object.entries(values)) {
+    if (input(id) !== document.activeElement) input(id).value = String(value ?? "");
   }
-  const focused = $("entries").contains(document.activeElement) ? document.activeElement : null;
+  const focused = byId("entries").contains(document.activeElement) ? document.activeElement : null;
   const names = Object.keys(draft).filter((name) => !isLong(draft[name]) && !isText(name));
   const rows = names.map((name) => {
     const value = draft[name];
     if (focused?.getAttribute("name") === name) return /** @type {Node} */ (focused.parentElement);
-    const control =
-      typeof value === "boolean"
-        ? element("input", { name, type: "checkbox", checked: value })
-        : element("input", { name, value: shownValue(value), autocomplete: "off", spellcheck: "false" });
-    control.addEventListener("input", () => {
+    const isTruth = typeof value === "boolean";
+    const oninput = () => {
       const text = control.value.trim();
       const kept = typeof value === "string" ? text : readValue(text);
-      draft[name] = typeof value === "boolean" ? control.checked : kept;
+      draft[name] = isTruth ? control.checked : kept;
       edited();
-    });
-    return element("label", { class: "field wide" }, name, control);
+    };
+    const shown = isTruth ? { type: "checkbox", checked: value } : { value: shownValue(value), ...PLAIN };
+    const control = h("input", { name, oninput, ...shown });
+    return h("label", { class: isTruth ? "choice" : "field" }, name, control);
   });
-  if (!focused) $("entries").replaceChildren(...rows);
-  $("rules").hidden = !names.length;
+  if (!focused) byId("entries").replaceChildren(...rows);
+  byId("rules").hidden = !names.length;
 }
 
 /** @param {any} value */
@@ -377,10 +343,7 @@ function edited() {
   waiting = setTimeout(() => attempt(check), EDIT_DELAY);
 }
 
-/**
- * Change the space, and write what becomes of it.
- * @param {Record<string, number>} [how]
- */
+/** Change the space, and write what becomes of it. @param {Record<string, number>} [how] */
 function change(how = {}) {
   return attempt(async () => {
     const told = await askSpace(how);
@@ -404,7 +367,7 @@ function takeSpace(told) {
   const numbers = Array.from({ length: actions }, (_, place) => place + 1);
   options("action", numbers, String);
   for (const id of ["from", "to"]) options(id, cells, (cell) => `cell ${cell + 1}`);
-  for (const control of $("connection").querySelectorAll("button, select")) {
+  for (const control of byId("connection").querySelectorAll("button, select")) {
     /** @type {HTMLButtonElement} */ (control).disabled = !cells.length;
   }
   input("fewer-cells").disabled = cells.length < 3;
@@ -416,7 +379,7 @@ function takeSpace(told) {
 /** @param {string} id @param {number[]} values @param {(value: number) => string} name */
 function options(id, values, name) {
   const chosen = input(id).value;
-  $(id).replaceChildren(...values.map((value) => element("option", { value }, name(value))));
+  byId(id).replaceChildren(...values.map((value) => h("option", { value }, name(value))));
   if (values.includes(Number(chosen)) && chosen) input(id).value = chosen;
 }
 
@@ -432,31 +395,31 @@ async function check() {
     input(id).setAttribute("aria-invalid", String(errors.some((each) => each.field === id)));
   }
   const changed = JSON.stringify(draft) !== JSON.stringify(live.instance);
-  const verdict = $("verdict");
+  const verdict = byId("verdict");
   if (errors.length) {
     verdict.replaceChildren(...errors.map(shownError));
     return;
   }
   try {
-    const { id, parameters } = live.environment;
-    const told = await ask(`${page}/check`, { environment: { id, parameters }, instance: draft });
+    const told = await ask(`${page}/check`, { environment: drawn(), instance: draft });
     const text = changed ? `Valid, of complexity ${short(told.complexity)}. It is not in use yet.` : "";
-    verdict.replaceChildren(element("p", { class: "about" }, text));
+    verdict.replaceChildren(h("p", { class: "quiet" }, text));
     input("use").disabled = !changed;
   } catch (error) {
-    verdict.replaceChildren(element("p", { class: "wrong" }, error instanceof Error ? error.message : ""));
+    if (!(error instanceof Refused)) throw error;
+    verdict.replaceChildren(h("p", { class: "error" }, error.message));
   }
 }
 
 /** An error with the text around its place. @param {Wrong} error */
 function shownError(error) {
-  const shown = element("p", { class: "wrong" }, `${error.message} ${error.advice}`);
+  const shown = h("p", { class: "error" }, `${error.message} ${error.advice}`);
   if (error.character === null) return shown;
   const text = String(draft[error.field]);
   const from = Math.max(0, error.character - 20);
-  const mark = element("mark", {}, text[error.character] ?? "␣");
-  const place = element("code", {}, text.slice(from, error.character), mark, text.slice(error.character + 1, error.character + 21));
-  shown.append(element("br"), place);
+  const mark = h("mark", {}, text[error.character] ?? "␣");
+  const place = h("code", {}, text.slice(from, error.character), mark, text.slice(error.character + 1, error.character + 21));
+  shown.append(h("br"), place);
   return shown;
 }
 
@@ -465,29 +428,26 @@ function shownError(error) {
 /** @param {object} what */
 async function changeBattery(what) {
   const told = await ask(`${page}/battery`, { title: input("battery-title").value.trim() || "My battery", ...what });
-  const rows = told.exercises.map((/** @type {any} */ each, /** @type {number} */ place) =>
-    element(
-      "li",
-      {},
-      `${each.label}, ${each.interactions} interactions `,
-      element("button", { type: "button", class: "link", click: () => attempt(() => changeBattery({ remove: place })) }, "Remove"),
-    ),
-  );
-  $("battery-list").replaceChildren(...rows);
-  $("battery-box").hidden = !rows.length;
-  /** @type {HTMLAnchorElement} */ ($("save-battery")).href = `/research/${page}/battery.json`;
+  const rows = told.exercises.map((/** @type {any} */ each, /** @type {number} */ place) => {
+    const onclick = () => attempt(() => changeBattery({ remove: place }));
+    const remove = h("button", { type: "button", class: "link", onclick }, "Remove");
+    return h("li", {}, `${each.label}, ${each.interactions} interactions `, remove);
+  });
+  byId("battery-list").replaceChildren(...rows);
+  byId("battery-box").hidden = !rows.length;
+  link("save-battery", "battery.json");
 }
 
 // The page
 
 /** @param {string} id @param {string} event @param {(event: Event) => void} listener */
-const on = (id, event, listener) => $(id).addEventListener(event, listener);
+const on = (id, event, listener) => byId(id).addEventListener(event, listener);
 
 function listen() {
   const chooseClass = () => {
     const { about, fields } = known("environments", input("class").value);
-    $("class-about").textContent = about;
-    makeFields($("class-fields"), fields, "class");
+    write("class-about", about);
+    makeFields(byId("class-fields"), fields, "class");
   };
   on("class", "change", chooseClass);
   chooseClass();
@@ -499,7 +459,7 @@ function listen() {
     input("seed").value = String(Number(input("seed").value) + 1);
     attempt(() => begin(drawing()));
   });
-  on("use", "click", () => attempt(() => begin({ environment: pick(live.environment), seed: live.seed, instance: draft })));
+  on("use", "click", () => attempt(() => begin({ environment: drawn(), seed: live.seed, instance: draft })));
   for (const id of ["space", "pattern"]) {
     on(id, "input", () => {
       draft[id] = input(id).value.trim();
@@ -511,7 +471,7 @@ function listen() {
     if (value === null || typeof value !== "object" || Array.isArray(value)) {
       clearTimeout(waiting);
       input("use").disabled = true;
-      $("verdict").replaceChildren(element("p", { class: "wrong" }, "This is not a JSON object."));
+      byId("verdict").replaceChildren(h("p", { class: "error" }, "This is not a JSON object."));
       return;
     }
     draft = value;
@@ -547,24 +507,20 @@ function listen() {
   document.addEventListener("keydown", (event) => {
     const target = /** @type {Element} */ (event.target);
     const typing = target.matches("input, select, textarea, summary, [data-cell]");
-    if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey && drawn?.press(event)) event.preventDefault();
+    if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey && scene?.press(event)) event.preventDefault();
   });
   on("battery-title", "change", () => attempt(() => changeBattery({ remove: 1_000_000 })));
   on("interactions", "change", () => live && show({ ...live, known: 0, moves }));
 }
 
-/** @param {{id: string, parameters: object}} environment */
-const pick = ({ id, parameters }) => ({ id, parameters });
-
 async function start() {
-  const words = await fetch("/static/locales/en.json");
-  texts = words.ok ? await words.json() : {};
+  ({ texts } = await fetchTexts([]));
   catalogue = await ask("catalogue");
   ({ page } = await ask("open", {}));
-  $("class").append(...catalogue.environments.map(({ id }) => element("option", {}, id)));
+  byId("class").append(...catalogue.environments.map(({ id }) => h("option", {}, id)));
   input("class").value = "lambda-v1";
-  const agents = catalogue.agents.map(({ id }) => element("option", {}, id));
-  $("who").append(element("option", { value: HAND }, "by hand"), ...agents);
+  const agents = catalogue.agents.map(({ id }) => h("option", {}, id));
+  byId("who").append(h("option", { value: HAND }, "by hand"), ...agents);
   listen();
   await begin(drawing());
 }

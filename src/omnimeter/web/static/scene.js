@@ -3,9 +3,9 @@
  * Nothing here says what is good: a picture has symbols, and what it contains is told by their names.
  */
 
-import { element, say } from "./texts.js";
+import { h, say, svg } from "./page.js";
 
-/** @typedef {import("./texts.js").Texts} Texts */
+/** @typedef {import("./page.js").Texts} Texts */
 
 /**
  * @typedef {object} Shape
@@ -54,24 +54,8 @@ import { element, say } from "./texts.js";
  * @property {(event: KeyboardEvent) => boolean} press Do what a key stands for; whether it does.
  */
 
-const SVG = "http://www.w3.org/2000/svg";
 const TAGS = new Set(["rect", "circle", "polygon", "line", "path", "text"]);
-const UNIT = 140; // pixels of a cell where there is room
 const ARROWS = new Map(["Up", "Down", "Left", "Right"].map((n) => [`Arrow${n}`, n.toLowerCase()]));
-
-/**
- * An SVG element.
- * @param {string} tag
- * @param {Record<string, string | number>} attributes
- * @param {...(Node | string)} children
- * @returns {SVGElement}
- */
-function svg(tag, attributes, ...children) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-  made.append(...children);
-  return made;
-}
 
 /**
  * Draw a scene into a container, instead of what is there; the focus stays where it was.
@@ -86,24 +70,19 @@ export function drawScene(container, scene, { texts, onAction, enabled = true })
   const act = (action, event) => {
     if (open) onAction?.(action, event);
   };
-  const parts = scene.parts.map((part) => drawPart(part, texts, onAction && act));
-  if (onAction && !scene.buttons.length) addKeys(scene.parts, parts);
-  const drawn = svg(
-    "svg",
-    {
-      class: "scene",
-      role: "group",
-      "aria-label": say(texts, "picture"),
-      viewBox: `0 0 ${scene.width} ${scene.height}`,
-      width: scene.width * UNIT,
-    },
-    ...parts,
-  );
+  const hasKeys = !scene.buttons.length;
+  const parts = scene.parts.map((part) => drawPart(part, texts, hasKeys, onAction && act));
+  const viewBox = `0 0 ${scene.width} ${scene.height}`;
+  const label = say(texts, "picture");
+  const drawn = svg("svg", { class: "scene", role: "group", "aria-label": label, viewBox }, ...parts);
+  const frame = h("div", { class: "frame" }, drawn);
+  frame.style.setProperty("--wide", String(scene.width)); // in cells; the style sheet makes it fit
+  frame.style.setProperty("--high", String(scene.height));
   const buttons = onAction ? drawButtons(scene.buttons, texts, act) : [];
   const own = container.contains(document.activeElement) ? document.activeElement : null;
   const place = own?.getAttribute("data-place");
-  container.replaceChildren(drawn);
-  if (buttons.length) container.append(element("div", { class: "actions" }, ...buttons));
+  container.replaceChildren(frame);
+  if (buttons.length) container.append(h("div", { class: "actions" }, ...buttons));
   const targets = [...container.querySelectorAll("[data-place]")];
   if (place) {
     const same = targets.find((each) => each.getAttribute("data-place") === place) ?? targets[0];
@@ -132,10 +111,11 @@ export function drawScene(container, scene, { texts, onAction, enabled = true })
 /**
  * @param {Part} part
  * @param {Texts} texts
+ * @param {boolean} hasKeys Whether the number of a part is the key for it.
  * @param {OnAction} [act]
  * @returns {SVGElement}
  */
-function drawPart(part, texts, act) {
+function drawPart(part, texts, hasKeys, act) {
   const shapes = part.shapes
     .filter((shape) => TAGS.has(shape.tag))
     .map((shape) => svg(shape.tag, shape.attributes, shape.text));
@@ -147,7 +127,7 @@ function drawPart(part, texts, act) {
     drawn.setAttribute(label ? "aria-label" : "aria-hidden", label || "true");
     return drawn;
   }
-  /** @param {number} by @param {string} name @returns {SVGElement} */
+  /** @param {number} by @param {string} name */
   const inset = (by, name) =>
     svg("rect", {
       class: name,
@@ -157,7 +137,9 @@ function drawPart(part, texts, act) {
       height: height - 2 * by,
       rx: 0.06,
     });
-  const group = svg(
+  const key = { class: "key", x: x + 0.23, y: y + 0.23, "aria-hidden": "true" };
+  const choose = (/** @type {Event} */ event) => act(part.actions[0], event);
+  return svg(
     "g",
     {
       class: "part",
@@ -165,19 +147,19 @@ function drawPart(part, texts, act) {
       tabindex: 0,
       "aria-label": label,
       "data-place": `${part.name} ${part.number}`,
+      onclick: choose,
+      onkeydown: (/** @type {KeyboardEvent} */ event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        if (!event.repeat) choose(event);
+      },
     },
     ...shapes,
     inset(0.13, "inner-border"),
     inset(0.02, "focus-ring"),
     inset(0, "target"),
+    hasKeys && part.number > 0 && part.number < 10 && svg("text", key, String(part.number)),
   );
-  group.addEventListener("click", (event) => act(part.actions[0], event));
-  group.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault();
-    if (!event.repeat) act(part.actions[0], event);
-  });
-  return group;
 }
 
 /**
@@ -200,20 +182,6 @@ function describe(part, texts, acting) {
 }
 
 /**
- * Write the key of each part that can be reached into its corner.
- * @param {Part[]} parts
- * @param {SVGElement[]} drawn
- */
-function addKeys(parts, drawn) {
-  parts.forEach((part, place) => {
-    if (!part.actions.length || part.number < 1 || part.number > 9) return;
-    const [x, y] = part.box;
-    const at = { class: "key", x: x + 0.23, y: y + 0.23, "aria-hidden": "true" };
-    drawn[place].append(svg("text", at, String(part.number)));
-  });
-}
-
-/**
  * @param {string[]} names
  * @param {Texts} texts
  * @param {OnAction} act
@@ -222,23 +190,22 @@ function addKeys(parts, drawn) {
 function drawButtons(names, texts, act) {
   return names.map((name, action) => {
     const label = texts[`button-${name}`] ?? name;
-    const made = element(
+    const key = String(action + 1);
+    const isNamed = action > 8 || label.endsWith(key);
+    return h(
       "button",
       {
         type: "button",
         "data-place": `button ${action}`,
-        click: (event) => act(action, event),
-        keydown: (/** @type {KeyboardEvent} */ event) => {
+        onclick: (event) => act(action, event),
+        onkeydown: (event) => {
           if (event.repeat && (event.key === "Enter" || event.key === " ")) event.preventDefault();
         },
       },
       label,
+      !isNamed && " ",
+      !isNamed && h("kbd", { "aria-hidden": "true" }, key),
     );
-    const key = String(action + 1);
-    if (action < 9 && !label.endsWith(key)) {
-      made.append(" ", element("kbd", { "aria-hidden": "true" }, key));
-    }
-    return made;
   });
 }
 
@@ -301,9 +268,9 @@ export function drawReward(reward, texts, language) {
     );
   const signs = Array.from({ length: Math.abs(reward.steps ?? 1) || 1 }, sign);
   const label = describeReward(reward, texts, language);
-  const drawn = element("span", { class: "reward", role: "img", "aria-label": label }, ...signs);
+  const drawn = h("span", { class: "reward", role: "img", "aria-label": label }, ...signs);
   if (reward.number !== undefined) {
-    drawn.append(element("span", { class: "amount" }, signed(reward.number, language)));
+    drawn.append(h("span", { class: "amount" }, signed(reward.number, language)));
   }
   return drawn;
 }

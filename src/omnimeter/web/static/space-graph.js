@@ -1,6 +1,7 @@
 /** A space of Lambda as a graph: cells are nodes, actions are labelled arrows; and the curve of rewards. */
 
-const SVG = "http://www.w3.org/2000/svg";
+import { svg } from "./page.js";
+
 const WIDTH = 600;
 const HEIGHT = 420;
 const RADIUS = 26;
@@ -16,25 +17,7 @@ const NUDGE = 12;
  * @property {Record<string, number>} intended Where who is about to go.
  */
 
-/**
- * An SVG element.
- * @param {string} tag
- * @param {Record<string, string | number>} attributes
- * @param {...(Node | string)} children
- * @returns {SVGElement}
- */
-export function svg(tag, attributes = {}, ...children) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-  made.append(...children);
-  return made;
-}
-
-/**
- * Cells on an ellipse, from the top.
- * @param {number} count
- * @returns {Point[]}
- */
+/** Cells on an ellipse, from the top. @param {number} count @returns {Point[]} */
 function around(count) {
   return Array.from({ length: count }, (_, cell) => {
     const turn = (2 * Math.PI * cell) / count - Math.PI / 2;
@@ -90,9 +73,7 @@ export class SpaceGraph {
       ...nodes,
     );
     this.container.replaceChildren(drawn);
-    if (own && focused !== null && focused !== undefined) {
-      /** @type {SVGElement | null} */ (drawn.querySelector(`[data-cell="${focused}"]`))?.focus();
-    }
+    if (own && focused) nodes[Number(focused)]?.focus();
   }
 
   /** The arrows, each with the actions that it stands for. */
@@ -165,73 +146,63 @@ export class SpaceGraph {
     const { x, y } = this.points[cell];
     const who = Object.keys(this.marks.places).filter((each) => this.marks.places[each] === cell);
     const paid = this.marks.cells[cell];
-    const label = [
-      `Cell ${cell + 1}`,
-      ...(paid === undefined ? [] : [`reward ${short(paid)}`]),
-      ...who,
-      ...(this.wrong.has(cell) ? ["wrong"] : []),
-      ...(this.chosen === cell ? ["chosen"] : []),
-    ];
-    const classes = ["cell", this.wrong.has(cell) ? "wrong" : "", this.chosen === cell ? "chosen" : ""];
-    const node = svg(
+    const states = [this.wrong.has(cell) && "wrong", this.chosen === cell && "chosen"].filter(Boolean);
+    const pay = paid === undefined ? [] : [`reward ${short(paid)}`];
+    const pays = paid === undefined ? "" : paid > 0 ? "good" : paid < 0 ? "evil" : "even";
+    const sides = new Map([["Good", "good"], ["Evil", "evil"]]);
+    return svg(
       "g",
       {
-        class: classes.filter(Boolean).join(" "),
+        class: ["cell", ...states].join(" "),
         transform: `translate(${x} ${y})`,
         tabindex: 0,
         role: "button",
-        "aria-label": label.join(", "),
+        "aria-label": [`Cell ${cell + 1}`, ...pay, ...who, ...states].join(", "),
         "data-cell": cell,
+        onkeydown: (event) => this.press(event, cell),
+        onpointerdown: (event) => this.grab(event, cell),
       },
       svg("circle", { r: RADIUS }),
-      svg("text", { y: paid === undefined ? 0 : -7, class: "number" }, String(cell + 1)),
+      svg("text", { y: pays ? -7 : 0, class: "number" }, String(cell + 1)),
+      pays && svg("text", { y: 10, class: `paid ${pays}` }, short(paid)),
+      ...who.map((each, place) =>
+        svg("text", { x: RADIUS + 4, y: -14 + 14 * place, class: `who ${sides.get(each)}` }, each),
+      ),
     );
-    if (paid !== undefined) {
-      const side = paid > 0 ? "good" : paid < 0 ? "evil" : "";
-      node.append(svg("text", { y: 10, class: `paid ${side}` }, short(paid)));
-    }
-    who.forEach((each, place) => {
-      const side = each === "Good" ? "good" : each === "Evil" ? "evil" : "";
-      node.append(svg("text", { x: RADIUS + 4, y: -14 + 14 * place, class: `who ${side}` }, each));
-    });
-    this.listen(node, cell);
-    return node;
   }
 
-  /** @param {SVGElement} node @param {number} cell */
-  listen(node, cell) {
-    node.addEventListener("keydown", (event) => {
-      const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-      if (by) this.move(cell, this.points[cell].x + NUDGE * by[0], this.points[cell].y + NUDGE * by[1]);
-      else if (event.key === "Enter" || event.key === " ") this.choose(cell);
-      else if (event.key === "Escape") this.choose(null);
-      else return;
-      event.preventDefault();
-    });
-    node.addEventListener("pointerdown", (event) => {
-      event.preventDefault();
-      node.focus();
-      const screen = /** @type {SVGSVGElement} */ (this.container.querySelector("svg")).getScreenCTM();
-      if (!screen) return;
-      const begun = { x: event.clientX, y: event.clientY };
-      let moved = false;
-      /** @param {PointerEvent} now */
-      const drag = (now) => {
-        moved ||= Math.hypot(now.clientX - begun.x, now.clientY - begun.y) > 5;
-        if (!moved) return;
-        const place = new DOMPoint(now.clientX, now.clientY).matrixTransform(screen.inverse());
-        this.move(cell, place.x, place.y);
-      };
-      const stop = () => {
-        window.removeEventListener("pointermove", drag);
-        window.removeEventListener("pointerup", stop);
-        window.removeEventListener("pointercancel", stop);
-        if (!moved) this.choose(cell);
-      };
-      window.addEventListener("pointermove", drag);
-      window.addEventListener("pointerup", stop);
-      window.addEventListener("pointercancel", stop);
-    });
+  /** @param {KeyboardEvent} event @param {number} cell */
+  press(event, cell) {
+    const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    if (by) this.move(cell, this.points[cell].x + NUDGE * by[0], this.points[cell].y + NUDGE * by[1]);
+    else if (event.key === "Enter" || event.key === " ") this.choose(cell);
+    else if (event.key === "Escape") this.choose(null);
+    else return;
+    event.preventDefault();
+  }
+
+  /** Drag a cell, or choose it if it is not moved. @param {PointerEvent} event @param {number} cell */
+  grab(event, cell) {
+    event.preventDefault();
+    /** @type {SVGElement} */ (event.currentTarget).focus();
+    const screen = /** @type {SVGSVGElement} */ (this.container.querySelector("svg")).getScreenCTM();
+    if (!screen) return;
+    let moved = false;
+    const over = new AbortController();
+    const { signal } = over;
+    /** @param {PointerEvent} now */
+    const drag = (now) => {
+      moved ||= Math.hypot(now.clientX - event.clientX, now.clientY - event.clientY) > 5;
+      if (!moved) return;
+      const place = new DOMPoint(now.clientX, now.clientY).matrixTransform(screen.inverse());
+      this.move(cell, place.x, place.y);
+    };
+    const stop = () => {
+      over.abort();
+      if (!moved) this.choose(cell);
+    };
+    addEventListener("pointermove", drag, { signal });
+    for (const end of ["pointerup", "pointercancel"]) addEventListener(end, stop, { signal });
   }
 
   /** @param {number} cell @param {number} x @param {number} y */

@@ -2,6 +2,22 @@
 
 import { Refused, h } from "./page.js";
 
+/** What can be chosen, by the names in a design; the first is the default. */
+export const CHOICES = {
+  order: {
+    fixed: "as in the battery",
+    random: "random for each participant",
+    balanced: "balanced Latin square",
+  },
+  environments: { own: "each participant gets their own", same: "the same for all" },
+  rewards: { signs: "three signs", steps: "steps", number: "the number" },
+  after_interruption: {
+    resume: "they go on at the exact step",
+    restart: "the exercise begins anew",
+    block: "they cannot go on",
+  },
+};
+
 /**
  * @typedef {object} Choices What a study can be made of.
  * @property {Record<string, number>} batteries Their names, with how many exercises are in each.
@@ -10,149 +26,216 @@ import { Refused, h } from "./page.js";
  * @property {string[]} questions The names of the standard ones.
  */
 
+/** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} Control */
+
 let count = 0;
+/** @type {WeakMap<Element, () => unknown>} What each field says. */
+const readers = new WeakMap();
 
 /**
  * A labelled field; `name` is the path of what it says in a design.
  * @param {string} name
  * @param {string} label
- * @param {HTMLElement} input
+ * @param {Control} control
  * @param {string} [hint]
+ * @param {(text: string) => unknown} [read] What its text means.
  */
-function field(name, label, input, hint) {
+function field(name, label, control, hint, read) {
   const id = `field-${++count}`;
-  input.id = id;
-  input.setAttribute("aria-describedby", `${id}-error ${id}-hint`);
-  return h(
+  control.id = id;
+  control.setAttribute("aria-describedby", `${id}-error ${id}-hint`);
+  const made = h(
     "div",
     { class: "field", "data-field": name },
     h("label", { for: id }, label),
-    input,
-    hint && h("span", { class: "hint", id: `${id}-hint` }, hint),
+    control,
+    hint && h("span", { class: "quiet", id: `${id}-hint` }, hint),
     h("span", { class: "error", id: `${id}-error` }),
   );
+  readers.set(made, () => (read ? read(control.value) : valueOf(control)));
+  return made;
 }
 
-/** @param {Record<string, string>} options Texts by their values. */
-const select = (options) =>
-  /** @type {HTMLSelectElement} */ (
-    h("select", {}, ...Object.entries(options).map(([value, text]) => h("option", { value }, text)))
+/** @param {Control} control */
+function valueOf(control) {
+  if (!(control instanceof HTMLInputElement) || control.type !== "number") return control.value;
+  return control.value || control.required ? control.valueAsNumber : undefined;
+}
+
+/** A field of yes or no. @param {string} name @param {string} label @param {boolean} checked */
+function checkbox(name, label, checked) {
+  const control = h("input", { type: "checkbox", checked });
+  const made = h("label", { class: "choice", "data-field": name }, control, label);
+  readers.set(made, () => control.checked);
+  return made;
+}
+
+/**
+ * Take what a field says into a design.
+ * @param {Record<string, any>} data
+ * @param {string} path
+ * @param {unknown} value
+ */
+function put(data, path, value) {
+  const names = path.split(".");
+  const last = String(names.pop());
+  for (const name of names) data = data[name] ??= {};
+  data[last] = value;
+}
+
+/** @param {Record<string, string>} options Texts by their values. @param {string} [chosen] */
+function select(options, chosen) {
+  const made = Object.entries(options).map(([value, text]) =>
+    h("option", { value, selected: value === chosen }, text),
   );
+  return h("select", {}, ...made);
+}
 
-/** @param {Record<string, unknown>} attributes */
-const input = (attributes) => /** @type {HTMLInputElement} */ (h("input", attributes));
+/** @param {readonly string[]} values @param {(value: string) => string} name */
+const named = (values, name) => Object.fromEntries(values.map((each) => [each, name(each)]));
 
-/** @param {Record<string, unknown>} attributes */
-const area = (attributes) => /** @type {HTMLTextAreaElement} */ (h("textarea", attributes));
+/** @param {import("./page.js").Attributes} attributes */
+const number = (attributes) => h("input", { type: "number", step: "any", ...attributes });
 
-/** @param {string} legend @param {...(Node | false)} parts */
+const text = () => h("textarea", { rows: 4, maxlength: 20_000 });
+
+/** Fields side by side where there is room. @param {...Node} parts */
+const columns = (...parts) => h("div", { class: "columns" }, ...parts);
+
+/** @param {string} legend @param {...Node} parts */
 const group = (legend, ...parts) => h("fieldset", { class: "card" }, h("legend", {}, legend), ...parts);
 
 /**
  * Choices of which each shows its own fields.
  * @param {string} legend
- * @param {Record<string, [string, HTMLElement | null]>} options The text and the fields of each.
  * @param {string} name The field at which errors are shown that are of none of these.
+ * @param {Record<string, [string, HTMLElement?]>} options The text and the fields of each.
+ * @param {(chosen: string) => void} onChange
  */
-function alternatives(legend, options, name) {
-  const group = `choice-${++count}`;
-  let chosen = Object.keys(options)[0];
-  /** @type {(() => void)[]} */
-  const listeners = [];
-  const show = () => {
-    for (const [value, [, part]] of Object.entries(options)) if (part) part.hidden = value !== chosen;
-    for (const listener of listeners) listener();
+function alternatives(legend, name, options, onChange) {
+  const id = `choice-${++count}`;
+  const first = Object.keys(options)[0];
+  const choose = (/** @type {string} */ chosen) => {
+    for (const [each, [, part]] of Object.entries(options)) if (part) part.hidden = each !== chosen;
+    onChange(chosen);
   };
-  const buttons = Object.entries(options).map(([value, [text]]) =>
-    h(
-      "label",
-      { class: "choice" },
-      input({ type: "radio", name: group, value, checked: value === chosen, onchange: () => { chosen = value; show(); } }),
-      ` ${text}`,
-    ),
+  const buttons = Object.entries(options).map(([value, [label]]) => {
+    const attributes = { type: "radio", name: id, value, checked: value === first };
+    return h("label", { class: "choice" }, h("input", { ...attributes, onchange: () => choose(value) }), label);
+  });
+  choose(first);
+  return h(
+    "fieldset",
+    { class: "card", "data-field": name, "aria-describedby": `${id}-error`, tabindex: "-1" },
+    h("legend", {}, legend),
+    ...buttons,
+    h("span", { class: "error", id: `${id}-error` }),
+    ...Object.values(options).map(([, part]) => part),
   );
-  const error = h("span", { class: "error", id: `${group}-error` });
-  const parts = Object.values(options).flatMap(([, part]) => (part ? [part] : []));
-  show();
-  return {
-    element: h(
-      "fieldset",
-      { class: "card", "data-field": name, "aria-describedby": `${group}-error`, tabindex: "-1" },
-      h("legend", {}, legend),
-      h("div", { class: "choices" }, ...buttons),
-      error,
-      ...parts,
-    ),
-    value: () => chosen,
-    onChange: (/** @type {() => void} */ listener) => listeners.push(listener),
-  };
 }
 
 /** The questions of an own questionnaire. */
 function editor() {
   const list = h("ol", { class: "questions" });
-  /** @type {{element: HTMLElement, data: () => object, name: (place: number) => void}[]} */
-  let questions = [];
-  const number = () => questions.forEach((each, place) => each.name(place));
+  const renumber = () =>
+    [...list.children].forEach((question, place) => {
+      for (const each of question.querySelectorAll("[data-field]")) {
+        const name = each.getAttribute("data-field")?.split(".").at(-1);
+        each.setAttribute("data-field", `questionnaire.${place}.${name}`);
+      }
+    });
   const add = () => {
-    const own = {
-      name: input({ required: true, pattern: "[a-z][a-z0-9_\\-]{0,39}", maxlength: 40 }),
-      text: input({ required: true, maxlength: 20000 }),
-      kind: select({ text: "free text", scale: "scale", choice: "choice" }),
-      options: area({ rows: 3 }),
-      steps: input({ type: "number", min: 2, max: 11, value: 5 }),
-      required: input({ type: "checkbox" }),
-    };
-    const rows = {
-      name: field("", "Name in tables", own.name, "Small letters, digits, - and _."),
-      text: field("", "What is asked", own.text),
-      kind: field("", "Kind", own.kind),
-      options: field("", "Options, one in a line", own.options, "Of a scale: the words at both ends."),
-      steps: field("", "Steps of the scale", own.steps),
-    };
+    const name = h("input", { pattern: "[a-z][a-z0-9_\\-]{0,39}", maxlength: 40 });
+    const kind = select({ text: "free text", scale: "scale", choice: "choice" });
+    const hint = "Of a scale: the words at both ends.";
+    const options = field("options", "Options, one in a line", text(), hint, lines);
+    const steps = field("steps", "Steps of the scale", number({ min: 2, max: 11, step: 1, value: 5 }));
     const show = () => {
-      rows.options.hidden = own.kind.value === "text";
-      rows.steps.hidden = own.kind.value !== "scale";
-    };
-    own.kind.addEventListener("change", show);
-    show();
-    const question = {
-      element: h(
-        "li",
-        {},
-        ...Object.values(rows),
-        h("label", { class: "choice" }, own.required, " must be answered"),
-        h("button", { type: "button", onclick: () => remove() }, "Remove this question"),
-      ),
-      data: () => ({
-        name: own.name.value,
-        text: own.text.value,
-        kind: own.kind.value,
-        ...(own.kind.value === "text" ? {} : { options: lines(own.options.value) }),
-        ...(own.kind.value === "scale" ? { steps: own.steps.valueAsNumber } : {}),
-        ...(own.required.checked ? { required: true } : {}),
-      }),
-      name: (/** @type {number} */ place) => {
-        for (const [name, row] of Object.entries(rows)) row.dataset.field = `questionnaire.${place}.${name}`;
-      },
+      options.hidden = kind.value === "text";
+      steps.hidden = kind.value !== "scale";
     };
     const remove = () => {
-      questions = questions.filter((each) => each !== question);
-      question.element.remove();
-      number();
+      question.remove();
+      renumber();
       more.focus();
     };
-    questions.push(question);
-    list.append(question.element);
-    number();
-    own.name.focus();
+    const question = h(
+      "li",
+      {},
+      field("name", "Name in tables", name, "Small letters, digits, - and _."),
+      field("text", "What is asked", h("input", { maxlength: 20_000 })),
+      field("kind", "Kind", kind),
+      options,
+      steps,
+      checkbox("required", "must be answered", false),
+      h("button", { type: "button", onclick: remove }, "Remove this question"),
+    );
+    kind.addEventListener("change", show);
+    show();
+    list.append(question);
+    renumber();
+    name.focus();
   };
   const more = h("button", { type: "button", onclick: add }, "Add a question");
-  return { element: h("div", {}, list, more), data: () => questions.map((each) => each.data()) };
+  return h("div", {}, list, more);
 }
 
-/** @param {string} text */
-const lines = (text) => text.split("\n").map((line) => line.trim()).filter((line) => line);
+/** @param {string} words */
+const lines = (words) => words.split("\n").map((line) => line.trim()).filter((line) => line);
+
+/** @param {string} words */
+function placesOf(words) {
+  const places = words.split(/[\s,;]+/).filter((each) => each);
+  if (places.every((each) => /^[1-9]\d{0,5}$/.test(each))) return places.map(Number);
+  throw new Refused("", { breaks: "Write numbers of exercises with commas between them." });
+}
+
+/** @param {string} words */
+function batteryOf(words) {
+  try {
+    return JSON.parse(words);
+  } catch (error) {
+    throw new Refused("", { battery: `This is not JSON: ${/** @type {Error} */ (error).message}` });
+  }
+}
+
+const EXAMPLE = `{
+  "title": "My battery",
+  "exercises": [
+    {"environment_class": "lambda-v1(cells=3)", "interactions": 10},
+    {"environment_class": "cups-v1", "interactions": 10}
+  ]
+}`;
+
+/** What a participant does: a battery, or an anytime test. @param {Choices} choices */
+function exercises({ batteries, classes }) {
+  const battery = select(named(Object.keys(batteries), (each) => `${each} (${batteries[each]} exercises)`));
+  const json = h("textarea", { rows: 10, spellcheck: "false", class: "code" }, EXAMPLE);
+  const unit = select({ time: "seconds", interactions: "interactions" });
+  const length = field("test.time", "Length", number({ min: 1, value: 600, required: true }));
+  unit.addEventListener("change", () => (length.dataset.field = `test.${unit.value}`));
+  const slot = number({ min: 0, placeholder: "10 s, or 1 interaction" });
+  const order = field("order", "Order of the exercises", select(CHOICES.order));
+  const installed = "Of installed parts only: no files, modules or addresses.";
+  const test = columns(
+    field("test.class", "Environment class", select(named(classes, String), "lambda-v1")),
+    length,
+    field("", "Measured in", unit),
+    field("test.slot", "First exercise", slot, "In the same unit."),
+    field("test.start_complexity", "Complexity at the beginning", number({ placeholder: "the lowest" })),
+  );
+  const source = alternatives(
+    "Exercises",
+    "battery",
+    {
+      battery: ["A battery that comes with Omnimeter", field("battery", "Battery", battery)],
+      json: ["A battery of your own", field("battery", "Battery as JSON", json, installed, batteryOf)],
+      test: ["An anytime test, which chooses its exercises by what the participant does", test],
+    },
+    (chosen) => (order.hidden = chosen === "test"),
+  );
+  return { source, order };
+}
 
 /**
  * The form of a new study.
@@ -160,178 +243,86 @@ const lines = (text) => text.split("\n").map((line) => line.trim()).filter((line
  * @param {(design: object) => Promise<void>} onDesign Makes the study.
  */
 export function formOf(choices, onDesign) {
-  const title = input({ required: true, maxlength: 200 });
-  const names = Object.entries(choices.batteries).map(([name, size]) => [name, `${name} (${size} exercises)`]);
-  const battery = select(Object.fromEntries(names));
-  const json = area({ rows: 10, spellcheck: "false", class: "code" });
-  json.value = JSON.stringify(
-    {
-      title: "My battery",
-      exercises: [
-        { environment_class: "lambda-v1(cells=3)", interactions: 10 },
-        { environment_class: "cups-v1", interactions: 10 },
-      ],
-    },
-    null,
-    2,
-  );
-  const kind = select(Object.fromEntries(choices.classes.map((each) => [each, each])));
-  if (choices.classes.includes("lambda-v1")) kind.value = "lambda-v1";
-  const unit = select({ time: "seconds", interactions: "interactions" });
-  const amount = input({ type: "number", min: 1, step: "any", value: 600 });
-  const slot = input({ type: "number", min: 0, step: "any", placeholder: "10 s, or 1 interaction" });
-  const start = input({ type: "number", step: "any", placeholder: "the lowest" });
-  const source = alternatives(
-    "Exercises",
-    {
-      battery: ["A battery that comes with Omnimeter", h("div", {}, field("", "Battery", battery))],
-      json: [
-        "A battery of your own",
-        h("div", {}, field("", "Battery as JSON", json, "Of installed parts only: no files, modules or addresses.")),
-      ],
-      test: [
-        "An anytime test, which chooses its exercises by what the participant does",
-        h(
-          "div",
-          { class: "columns" },
-          field("test.class", "Environment class", kind),
-          field("test.time", "Length", amount),
-          field("test.interactions", "Measured in", unit),
-          field("test.slot", "First exercise", slot, "In the same unit."),
-          field("test.start_complexity", "Complexity at the beginning", start),
-        ),
-      ],
-    },
-    "battery",
-  );
-  const order = select({
-    fixed: "as in the battery",
-    random: "random for each participant",
-    balanced: "balanced Latin square",
-  });
-  const orderField = field("order", "Order of the exercises", order);
-  const breaks = input({ inputmode: "numeric", placeholder: "such as 3, 5" });
-  const breaksField = field("breaks", "Breaks after the exercises", breaks, "Their numbers, with commas.");
-  source.onChange(() => (orderField.hidden = source.value() === "test"));
-  const environments = select({ own: "each participant gets their own", same: "the same for all" });
-  const rewards = select({ signs: "three signs", steps: "steps", number: "the number" });
-  const colours = input({ type: "checkbox", checked: true });
-  const language = select(Object.fromEntries(choices.languages.map((each) => [each, languageName(each)])));
-  if (choices.languages.includes("en")) language.value = "en";
-  const interruption = select({
-    resume: "they go on at the exact step",
-    restart: "the exercise begins anew",
-    block: "they cannot go on",
-  });
-  const away = input({ type: "number", min: 0, max: 1e6, step: "any", value: 30, required: true });
-  const awayField = field("minutes_away", "If they were away for more than so many minutes", away);
-  const showAway = () => (awayField.hidden = interruption.value === "resume");
+  const { source, order } = exercises(choices);
+  const interruption = select(CHOICES.after_interruption);
+  const minutes = number({ min: 0, max: 1e6, value: 30, required: true });
+  const away = field("minutes_away", "If they were away for more than so many minutes", minutes);
+  const showAway = () => (away.hidden = interruption.value === "resume");
   interruption.addEventListener("change", showAway);
   showAway();
-  const consent = area({ rows: 4, maxlength: 20000 });
-  const instructions = area({ rows: 4, maxlength: 20000 });
-  const own = editor();
-  const asked = alternatives(
+  let asked = "";
+  const questionnaire = alternatives(
     "Questionnaire at the end",
-    {
-      standard: [`Standard: ${choices.questions.join(", ")}`, null],
-      none: ["None", null],
-      own: ["Your own questions", own.element],
-    },
     "questionnaire",
+    {
+      standard: [`Standard: ${choices.questions.join(", ")}`],
+      none: ["None"],
+      own: ["Your own questions", editor()],
+    },
+    (chosen) => (asked = chosen),
   );
+  const breaks = h("input", { inputmode: "numeric", placeholder: "such as 3, 5" });
+  const wrong = h("p", { class: "error", role: "alert" });
+  const button = h("button", { class: "main", type: "submit" }, "Make the study");
 
   /** The design as the form says it. */
-  function design() {
-    /** @type {Record<string, unknown>} */
-    const data = {
-      title: title.value,
-      environments: environments.value,
-      rewards: rewards.value,
-      colours: colours.checked,
-      language: language.value,
-      after_interruption: interruption.value,
-      consent: consent.value,
-      instructions: instructions.value,
-    };
-    if (interruption.value !== "resume") data.minutes_away = away.valueAsNumber;
-    if (source.value() === "battery") data.battery = battery.value;
-    if (source.value() === "json") {
-      try {
-        data.battery = JSON.parse(json.value);
-      } catch (error) {
-        throw new Refused("", { battery: `This is not JSON: ${/** @type {Error} */ (error).message}` });
-      }
+  const design = () => {
+    /** @type {Record<string, any>} */ const data = {};
+    for (const each of form.querySelectorAll("[data-field]")) {
+      const path = each.getAttribute("data-field");
+      const value = path && !each.closest("[hidden]") ? readers.get(each)?.() : undefined;
+      if (path && value !== undefined) put(data, path, value);
     }
-    if (source.value() === "test") {
-      data.test = {
-        class: kind.value,
-        [unit.value]: amount.valueAsNumber,
-        ...(slot.value ? { slot: slot.valueAsNumber } : {}),
-        ...(start.value ? { start_complexity: start.valueAsNumber } : {}),
-      };
-    } else {
-      data.order = order.value;
-    }
-    const places = breaks.value.split(/[\s,;]+/).filter((each) => each);
-    if (places.some((each) => !/^[1-9]\d{0,5}$/.test(each))) {
-      throw new Refused("", { breaks: "Write numbers of exercises with commas between them." });
-    }
-    if (places.length) data.breaks = places.map(Number);
-    if (asked.value() === "none") data.questionnaire = [];
-    if (asked.value() === "own") data.questionnaire = own.data();
+    if (asked !== "standard") data.questionnaire = Object.values(data.questionnaire ?? {});
     return data;
-  }
-
-  const wrong = h("p", { class: "error", role: "alert" });
-  const button = /** @type {HTMLButtonElement} */ (h("button", { class: "primary", type: "submit" }, "Make the study"));
+  };
+  const submit = async () => {
+    for (const each of form.querySelectorAll("[aria-invalid]")) each.removeAttribute("aria-invalid");
+    for (const each of form.querySelectorAll(".error")) each.textContent = "";
+    button.disabled = true;
+    try {
+      await onDesign(design());
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      const rest = mark(form, error.errors);
+      const general = Object.keys(error.errors).length ? "Something is not right yet: see above." : error.message;
+      wrong.textContent = rest.length ? rest.join(" ") : general;
+    } finally {
+      button.disabled = false;
+    }
+  };
   const form = h(
     "form",
     {
-      class: "study",
       novalidate: true,
-      onsubmit: async (/** @type {Event} */ event) => {
+      onsubmit: (event) => {
         event.preventDefault();
-        clear(form);
-        wrong.textContent = "";
-        button.disabled = true;
-        try {
-          await onDesign(design());
-        } catch (error) {
-          if (!(error instanceof Refused)) throw error;
-          const rest = mark(form, error.errors);
-          const general = Object.keys(error.errors).length ? "Something is not right yet: see above." : error.message;
-          wrong.textContent = rest.length ? rest.join(" ") : general;
-        } finally {
-          button.disabled = false;
-        }
+        submit();
       },
     },
-    field("title", "Title", title, "Participants see it."),
-    source.element,
+    field("title", "Title", h("input", { maxlength: 200 }), "Participants see it."),
+    source,
     group(
       "How they are taken",
-      h(
-        "div",
-        { class: "columns" },
-        orderField,
-        field("environments", "Environments", environments),
-        field("rewards", "Rewards are shown as", rewards),
-        breaksField,
-        field("language", "Language of the pages", language),
-        h("div", { class: "field" }, h("label", { class: "choice" }, colours, " cells have colours")),
+      columns(
+        order,
+        field("environments", "Environments", select(CHOICES.environments)),
+        field("rewards", "Rewards are shown as", select(CHOICES.rewards)),
+        field("breaks", "Breaks after the exercises", breaks, "Their numbers, with commas.", placesOf),
+        field("language", "Language of the pages", select(named(choices.languages, languageName), "en")),
+        checkbox("colours", "cells have colours", true),
       ),
     ),
     group(
       "Interruptions",
-      h("div", { class: "columns" }, field("after_interruption", "Participants who come back", interruption), awayField),
+      columns(field("after_interruption", "Participants who come back", interruption), away),
     ),
     group(
       "Texts",
-      field("consent", "What participants agree to", consent, "Empty: they are not asked for consent."),
-      field("instructions", "Instructions", instructions, "Empty: the standard ones, which tell nothing of the environments."),
+      field("consent", "What participants agree to", text(), "Empty: they are not asked for consent."),
+      field("instructions", "Instructions", text(), "Empty: the standard ones, which tell nothing of the environments."),
     ),
-    asked.element,
+    questionnaire,
     wrong,
     button,
   );
@@ -339,19 +330,7 @@ export function formOf(choices, onDesign) {
 }
 
 /** @param {string} code */
-function languageName(code) {
-  try {
-    return new Intl.DisplayNames([code], { type: "language" }).of(code) ?? code;
-  } catch {
-    return code;
-  }
-}
-
-/** @param {HTMLElement} form */
-function clear(form) {
-  for (const each of form.querySelectorAll("[aria-invalid]")) each.removeAttribute("aria-invalid");
-  for (const each of form.querySelectorAll(".error")) each.textContent = "";
-}
+const languageName = (code) => new Intl.DisplayNames([code], { type: "language" }).of(code) ?? code;
 
 /**
  * Show errors at their fields, and go to the first one.
@@ -364,26 +343,26 @@ function mark(form, errors) {
   for (const [path, message] of Object.entries(errors)) {
     const place = fieldOf(form, path);
     const shown = place?.querySelector(":scope > .error");
-    if (!place || !shown) {
+    if (shown) {
+      shown.textContent = `${shown.textContent} ${message}`.trim();
+      place?.querySelector("input, select, textarea")?.setAttribute("aria-invalid", "true");
+    } else {
       rest.push(`${path ? `${path}: ` : ""}${message}.`.replace("..", "."));
-      continue;
     }
-    shown.textContent = `${shown.textContent} ${message}`.trim();
-    place.querySelector("input, select, textarea")?.setAttribute("aria-invalid", "true");
   }
   const first = /** @type {HTMLElement | null} */ (form.querySelector("[aria-invalid]"));
   first?.focus();
   return rest;
 }
 
-/** @param {HTMLElement} form @param {string} path */
+/** The innermost field of a path that can be seen. @param {HTMLElement} form @param {string} path */
 function fieldOf(form, path) {
-  const parts = path === "test" ? ["battery"] : path.split(".");
-  for (let count = parts.length; count; count -= 1) {
-    const name = parts.slice(0, count).join(".");
-    const places = [...form.querySelectorAll(`[data-field="${CSS.escape(name)}"]`)];
-    const visible = places.find((each) => !(/** @type {HTMLElement} */ (each).hidden));
+  const names = path.split(".");
+  for (let many = names.length; many; many -= 1) {
+    const name = CSS.escape(names.slice(0, many).join("."));
+    const places = [...form.querySelectorAll(`[data-field="${name}"]`)].reverse();
+    const visible = places.find((each) => !each.closest("[hidden]"));
     if (visible) return visible;
   }
-  return parts[0] === "test" ? form.querySelector('[data-field="battery"]') : null;
+  return names[0] === "test" ? form.querySelector('[data-field="battery"]') : null;
 }

@@ -1,12 +1,9 @@
 /** A link that leads to no participant: says so in the language of the browser. */
 
-import { browserTexts, say } from "./texts.js";
+import { goodbye } from "./at-kiosk.js";
+import { byId, fetchTexts, say } from "./page.js";
 
-const known = await browserTexts();
-if (known) {
-  document.documentElement.lang = known.language;
-  for (const name of ["title", "text"]) {
-    const place = document.getElementById(name);
-    if (place) place.textContent = say(known.texts, `unknown-${name}`);
-  }
-}
+const { language, texts } = await fetchTexts(navigator.languages);
+document.documentElement.lang = language;
+for (const name of ["title", "text"]) byId(name).textContent = say(texts, `unknown-${name}`);
+byId("text").after(...goodbye((key, values) => say(texts, key, values)));
