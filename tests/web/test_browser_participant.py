@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import time
@@ -493,28 +492,8 @@ def test_a_browser_that_was_silent_too_long_comes_back(opened, study, person):
 
 
 def test_what_the_last_action_of_a_test_brought_is_shown_once(opened, study, person):
-    """The state messages after a test are completed here, as long as a server does not say it."""
     page = opened(person.token)
     enter(page)
-    seen: dict[str, Any] = {}
-
-    def between(socket: Any) -> None:
-        server = socket.connect_to_server()
-
-        def pass_on(content: str) -> None:
-            state = json.loads(content)
-            if state.get("scene"):
-                seen["scene"] = state["scene"]
-            if state["stage"] in ("questionnaire", "thanks"):
-                last = {"exercise": 2, "scene": seen["scene"], "reward": {"sign": "down"}}
-                state = {"last": last, **state}
-            socket.send(json.dumps(state))
-
-        server.on_message(pass_on)
-
-    page.route_web_socket(re.compile(".*/ws$"), between)
-    page.reload()
-    wait_for_step(page, 1)
     for steps, after in zip(STEPS, ("Take a break", "Some questions"), strict=True):
         for _ in range(steps):
             act(page, study, person, lambda choice: choice.click())

@@ -217,7 +217,7 @@ class Studies:
             if row["stage"] == "test" and attendance.place is not None:
                 row["exercise"], row["step"] = attendance.place
         if one.is_expired and row["stage"] != "thanks":
-            row["expired"] = True
+            row["expired"] = "revoked" if one.is_revoked else "too old"
         return {**row, "number": one.number}
 
     def _stored(self, study: Study, one: Participant) -> dict[str, Any]:

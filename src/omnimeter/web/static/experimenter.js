@@ -315,7 +315,7 @@ function people(place, name) {
   const stage = (/** @type {any} */ item) =>
     item.damaged
       ? h("span", { class: "error" }, item.damaged)
-      : h("span", {}, STAGES[item.stage] ?? item.stage, " ", item.expired && badge("link too old"));
+      : h("span", {}, STAGES[item.stage] ?? item.stage, " ", item.expired && badge(`link ${item.expired}`));
   const connected = (/** @type {any} */ { browsers }) =>
     browsers ? badge(browsers > 1 ? `yes, ${browsers} pages` : "yes", "on") : "no";
   const table = new Table(
