@@ -14,6 +14,7 @@ from typing import Any
 from omnimeter.catalogue.entries import Kind, find
 from omnimeter.catalogue.files import contents
 from omnimeter.catalogue.loading import place_of, read_location
+from omnimeter.catalogue.programs import check_program, is_program
 from omnimeter.contract import InvalidInputError, Spec, UnknownNameError
 from omnimeter.contract.spec import parse_json, read_json
 
@@ -284,8 +285,11 @@ def with_digest(spec: Spec) -> Spec:
     """The spec with a hash of its files: sources, and the data that it reads.
 
     Raises:
-        InvalidInputError: There is no such source, or the spec has a hash of other content.
+        InvalidInputError: There is no such source or program, or the spec has a hash of other
+            content.
     """
+    if is_program(spec) and not spec.digest:
+        check_program(spec)
     check_digest(spec)
     digest = contents(spec).digest
     return replace(spec, digest=digest) if digest else spec
