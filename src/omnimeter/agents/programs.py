@@ -9,8 +9,17 @@ import numpy as np
 
 from omnimeter.catalogue import with_digest
 from omnimeter.catalogue.programs import ID
-from omnimeter.contract import Agent, Briefing, Move, Observation, Prior, Spec
+from omnimeter.contract import (
+    Agent,
+    Briefing,
+    InvalidInputError,
+    Move,
+    Observation,
+    Prior,
+    Spec,
+)
 from omnimeter.interaction.process import AgentProcess
+from omnimeter.interaction.sandbox import is_agents_process
 
 
 class Command(Agent):
@@ -25,8 +34,12 @@ class Command(Agent):
     """
 
     def __init__(self, run: str, files: str | Sequence[str] = ()) -> None:
-        # Only as a part of another agent, in whose process this is: else the harness speaks with
-        # the program itself.
+        # The harness speaks with a program itself: here it is a part of another agent.
+        if not is_agents_process():
+            raise InvalidInputError(
+                "A program cannot run in the process of the harness.",
+                "Give isolation=auto, so that the agent that it is a part of has its own process.",
+            )
         parameters = {"run": run, **({"files": files} if files else {})}
         self._spec = with_digest(Spec(ID, parameters))
         self._process = AgentProcess(self._spec)

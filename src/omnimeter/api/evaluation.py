@@ -19,7 +19,7 @@ import numpy as np
 
 from omnimeter.api.result import MemoryRecord, Result, consented, opened
 from omnimeter.caching import announce
-from omnimeter.catalogue import Kind, alternatives, objects, parse, with_digest
+from omnimeter.catalogue import Kind, checked_name, objects, parse, parse_agents, with_digest
 from omnimeter.contract import (
     EnvironmentClass,
     InvalidInputError,
@@ -46,7 +46,9 @@ from omnimeter.protocols.sample import FIRST_BLOCK, MOST_EXERCISES, default_payo
 
 AgentLike = Any
 """A spec (``"random(rate=10)"``, ``"my_agent.py:MyAgent"``), a ``Spec``, or a Python object: a
-class or an object of ``Agent``, an object with ``act`` or ``predict``, or a function."""
+class or an object of ``Agent``, an object with ``act`` or ``predict``, a function, or a function
+without parameters that makes one of these. Several are given as a list, or as a dictionary by the
+names that they are to have. A text may give a name, too: ``"my_agent.py:MyAgent as mine"``."""
 
 EnvironmentClassLike = str | Spec | EnvironmentClass | type[EnvironmentClass]
 """A spec of an environment class, or a Python class or object."""
@@ -72,19 +74,36 @@ def read_spec(kind: Kind, given: Any) -> Spec:
     return parse(kind, given) if isinstance(given, str) else with_digest(given)
 
 
-def agent_specs(agents: AgentLike | Sequence[AgentLike]) -> tuple[tuple[Spec, ...], dict[str, Any]]:
+def agent_specs(
+    agents: AgentLike | Sequence[AgentLike] | Mapping[str, AgentLike],
+) -> tuple[tuple[Spec, ...], dict[str, Any]]:
     """The specs of some agents, and those that were given as Python objects, by their ids.
 
     Raises:
         InvalidInputError: Something is no agent, or two objects have the same name.
     """
-    specs, things = [], {}
+    specs: list[Spec] = []
+    things: dict[str, Any] = {}
+    if isinstance(agents, Mapping):
+        for name, given in agents.items():
+            if not isinstance(name, str) or isinstance(given, list | tuple | Mapping):
+                message = f"{shown(name)}: {shown(given)} is no agent with a name."
+                raise InvalidInputError(message, 'Give {"mine": agent, "other": agent}.')
+            own, objects_of_own = agent_specs(given)
+            if len(own) > 1:
+                message = f"The name {name!r} is for one agent, and {given!r} stands for several."
+                raise InvalidInputError(message, "Give them one by one.")
+            plain = objects.PREFIX + re.sub(r"\W", "_", name)
+            for thing in objects_of_own.values():
+                own, things[plain] = (Spec(plain),), thing
+            specs.append(checked_name(replace(own[0], name=name)))
+        return tuple(specs), things
     for each in agents if isinstance(agents, list | tuple) else [agents]:
         if isinstance(each, str):
-            specs += [read_spec(Kind.AGENT, one) for one in alternatives(each)]
+            specs += parse_agents(each)
             continue
         if isinstance(each, Spec):
-            specs.append(read_spec(Kind.AGENT, each))
+            specs.append(checked_name(read_spec(Kind.AGENT, each)))
             continue
         if not isinstance(each, type):
             adapt(each)  # raises for what is no agent

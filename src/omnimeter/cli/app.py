@@ -106,9 +106,10 @@ def main() -> None:
     output has left, or a bug of ours; 2 wrong input; 3 done, but some exercises ended in a fault;
     4 the store, or another file, cannot be used, or damaged parts were left out; 130 interrupted.
     """
-    from omnimeter.cli.display import be_printable
+    from omnimeter.cli.display import be_printable, shorten
 
     be_printable()
+    shorten(())
     warnings.showwarning = _show_warning
     try:
         app()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from omnimeter.cli.display import console
+from omnimeter.cli.display import console, readable
 
 if TYPE_CHECKING:
     from omnimeter.api import Result as TestResult
@@ -83,7 +83,7 @@ def print_table(contents: ScoreTable) -> None:
         name = heading[0].lower() + heading[1:]
         table.add_column(name, justify="right" if place else "left", overflow="fold")
     for row in contents.rows:
-        table.add_row(*(Text(cell.text, styles.get(cell.style, "")) for cell in row))
+        table.add_row(*(Text(readable(cell.text), styles.get(cell.style, "")) for cell in row))
     console().print(table)
 
 

@@ -427,7 +427,7 @@ class AgentProcess(AgentHandle):
             self._have_process()
             view, costly = None, False
             if self._can_name_view:
-                message = {"type": "view", "agent": self.spec.to_json()}
+                message = {"type": "view", "agent": self.spec.unnamed.to_json()}
                 limit = self.limits.seconds_to_begin
                 reply = self._request("view", message, limit, "to name its view")
                 view, costly = read_view(reply.get("view")), reply.get("costly") is True
@@ -461,7 +461,7 @@ class AgentProcess(AgentHandle):
         self._begun = True
         message = {
             "type": "begin",
-            "agent": self.spec.to_json(),
+            "agent": self.spec.unnamed.to_json(),
             "briefing": wire.briefing_to_json(briefing),
             "seed": seed,
             **({"carry": True} if self._carry else {}),
@@ -486,7 +486,7 @@ class AgentProcess(AgentHandle):
         if not self._can_prepare:
             return {}
         told = {"prior": wire.prior_to_json(prior), "seed": seed}
-        message = {"type": "prepare", "agent": self.spec.to_json(), **told}
+        message = {"type": "prepare", "agent": self.spec.unnamed.to_json(), **told}
         limit = self.limits.seconds_to_prepare
         assert self._child is not None  # see _have_process
         self._child.longest_line = wire.LONGEST_PREPARED

@@ -215,9 +215,15 @@ SETTINGS = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "NUMBA_NUM_THREADS": "1",
+    "OMNIMETER_AGENT": "1",  # see is_agents_process
     "PYTHONHASHSEED": "0",  # the order of a set of texts is the same in every process
 }
 """Environment variables of every agent's process."""
+
+
+def is_agents_process() -> bool:
+    """Whether this process was started for an agent, and is limited and contained as such."""
+    return os.environ.get("OMNIMETER_AGENT") == "1"
 
 
 def _short_environment(temporary: str) -> dict[str, str]:

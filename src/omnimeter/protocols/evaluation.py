@@ -17,6 +17,8 @@ from omnimeter.contract.spec import JsonData
 
 T = TypeVar("T")
 
+TWICE = "Give it once, or under another name: 'AGENT as NAME'."
+
 
 @lru_cache(maxsize=4)
 def _made(spec: Spec, generation: int) -> Protocol:  # noqa: ARG001 - objects may be redefined
@@ -53,7 +55,7 @@ class Evaluation(JsonData):
         labels = [agent.label for agent in self.agents]
         for label in labels:
             if labels.count(label) > 1:
-                raise InvalidInputError(f"The agent {label} is given twice.", "Give it once.")
+                raise InvalidInputError(f"The agent {label} is given twice.", TWICE)
 
     @property
     def needs_seed(self) -> bool:

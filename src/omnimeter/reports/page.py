@@ -46,7 +46,14 @@ from omnimeter.reports.tables import (
     score_table,
     settings_table,
 )
-from omnimeter.reports.text import counted, duration, grouped, listed, printable
+from omnimeter.reports.text import (
+    counted,
+    duration,
+    grouped,
+    listed,
+    printable,
+    readable_names,
+)
 from omnimeter.reports.time_figures import TimeReport, time_report
 from omnimeter.results import files
 
@@ -544,6 +551,8 @@ def render(contents: Contents) -> str:
     from markupsafe import Markup
 
     environment = templates()
+    short = readable_names([row.label for row in contents.rows])
+    environment.filters["printable"] = lambda said: printable(short(said))
     # Drawn here, with the names of agents escaped already.
     drawn = {each.name: Markup(inline_svg(each, contents.places)) for each in contents.figures}
     rows, places = contents.rows, contents.places
