@@ -17,6 +17,8 @@ from omnimeter.cli import (
     catalogue,
     compare,
     doctor,
+    explain,
+    export,
     measure,
     prepare,
     report,
@@ -74,7 +76,10 @@ app.command("audit", cls=_Command)(audit.audit)
 app.command("measure", cls=_Command)(measure.measure)
 app.command("reproduce", cls=_Command)(reproduce.reproduce)
 app.command("report", cls=_Command)(report.report)
+app.command("export", cls=_Command)(export.export)
+app.command("explain", cls=_Command)(explain.explain)
 app.command("doctor", cls=_Command)(doctor.doctor)
+app.command("cache", cls=_Command)(doctor.cache)
 
 _settings = {"debug": False}
 

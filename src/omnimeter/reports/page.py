@@ -30,6 +30,7 @@ from omnimeter.reports import figures, style, summary, text
 from omnimeter.reports.comparisons import Comparison, Verdict, comparisons
 from omnimeter.reports.degrees import degree_figure, degree_table
 from omnimeter.reports.figures import Figure
+from omnimeter.reports.glossary import terms_in
 from omnimeter.reports.plotting import inline_svg, save_figure
 from omnimeter.reports.scores import (
     EXERCISE,
@@ -527,6 +528,7 @@ def templates() -> jinja2.Environment:
         "text": text,
         "colours": style.NAMES,
         "verdicts": {verdict.name.lower(): sign for verdict, sign in _VERDICTS.items()},
+        "terms_in": terms_in,
         "text_columns": TEXT_COLUMNS,
     }
     return environment
