@@ -248,11 +248,30 @@ class Session:
             self._options = replace(options, hidden=(*options.hidden, str(self.out.absolute())))
         self._last: Result | None = None
         self._checked = False
+        self._replaces: Mapping[str, Any] | None = None
+        self._go_on()
         if self._things and options.isolation is Isolation.PROCESS:
             raise InvalidInputError(
                 f"{', '.join(self._things)} cannot run in a process of its own.",
                 "Give isolation='auto', or put the agent into a file: my_agent.py:MyAgent.",
             )
+
+    def _go_on(self) -> None:
+        """Take up a stored evaluation that this one extends by further agents or exercises."""
+        from omnimeter.results import Record
+        from omnimeter.results.files import Layout, write_errors
+
+        if self.out is None:
+            return
+        with write_errors(self.out):
+            if not Layout(self.out).spec.exists():
+                return
+        record = Record(self.out)
+        objects.use(self._things)
+        stored = Evaluation.from_json(record.spec)
+        grown = self.evaluation.continued(stored, record.seed, record.outcomes)
+        if grown is not None:
+            self.evaluation, self._replaces = grown, record.spec
 
     @cached_property
     def _secret(self) -> int | None:
@@ -320,7 +339,7 @@ class Session:
         new = self.out is not None and not self.out.exists()
         stored: Any = self._memory
         if self.out is not None:
-            stored = opened(self.evaluation, self.out, self._secret)
+            stored = opened(self.evaluation, self.out, self._secret, self._replaces)
         with stored as store:
             observer = _PrintedProgress() if progress is True else progress or None
             evaluation, shared = self.evaluation.with_seed(store.seed), self._is_shared

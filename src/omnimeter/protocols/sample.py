@@ -444,10 +444,16 @@ class FixedProtocol(DrawnProtocol):
         return Proposed(self, agent, np.flatnonzero(left))
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
-        """The mean payoff over the parts, which are strata, with its 95 % interval."""
+        """The mean payoff over the parts, which are strata, with its 95 % interval.
+
+        Of a test that was extended, the one that holds at every number of exercises.
+        """
         outcomes = Outcomes.of(outcomes)
         faults = outcomes.fault_counts()
-        return mean_score(Units.of(outcomes), self.parts, self.bounds(), faults)
+        score = mean_score(Units.of(outcomes), self.parts, self.bounds(), faults)
+        if self.extended and "watched" in score.parts:
+            return replace(score, interval=Interval(*score.parts["watched"]))
+        return score
 
     def expected(self) -> int | None:
         """How many exercises one agent takes."""
@@ -455,7 +461,7 @@ class FixedProtocol(DrawnProtocol):
 
     def describe(self) -> Design:
         """Independent exercises, of the parts in turn."""
-        return replace(super().describe(), parts=self.parts)
+        return replace(super().describe(), parts=self.parts, extended=self.extended)
 
 
 class Proposed(Sequence[Exercise]):
