@@ -156,8 +156,10 @@ def readable_names(labels: Iterable[str]) -> Callable[[str], str]:
 def short_labels(labels: Iterable[str]) -> dict[str, str]:
     """A name of at most two short lines for each label; different labels get different names."""
     names: dict[str, str] = {}
-    for label in labels:
-        short = _short(printable(label))
+    every = list(labels)
+    cut = without_folders(every)
+    for label in every:
+        short = _short(printable(cut.get(label, label)))
         name, number = short, 1
         while name in names.values():
             number += 1
@@ -167,7 +169,6 @@ def short_labels(labels: Iterable[str]) -> dict[str, str]:
 
 
 def _short(label: str) -> str:
-    label = re.sub(r"^[^(]*/(?=[^/(]+:)", "", label)  # the folders of a part from a file
     if len(label) <= WIDTH:
         return label
     place = WIDTH
