@@ -33,9 +33,13 @@ _readable: ContextVar[Callable[[str], str]] = ContextVar("readable", default=str
 
 def shorten(labels: Iterable[str]) -> None:
     """Print agents from files without folders that are not needed, from now on."""
+    known = list(labels)
+    if not any(":" in label for label in known):  # there are none
+        _readable.set(str)
+        return
     from omnimeter.reports.text import readable_names
 
-    _readable.set(readable_names(labels))
+    _readable.set(readable_names(known))
 
 
 def console(*, errors: bool = False) -> Console:
