@@ -186,7 +186,7 @@ TERMS = (
     ),
     Term(
         "in common",
-        "How many exercises, or repetitions, both agents of a comparison finished.",
+        "How many exercises, or runs of an adaptive test, both agents finished.",
         "reports.md#which-differences-are-real",
     ),
     Term(
@@ -311,7 +311,7 @@ TERMS = (
     ),
     Term(
         "score",
-        "The mean of the payoffs of all exercises, or of the scores of repetitions; what it "
+        "The mean of what all exercises, or all runs of an adaptive test, were worth; what it "
         "estimates is said below each table.",
         "tests.md#several-repetitions-and-what-exactly-is-estimated",
     ),
