@@ -83,6 +83,7 @@ bench: $(STAMP)
 		--constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/stepping.py
+	$(BIN)/python benchmarks/gymnasium_adapter.py
 	$(BIN)/python benchmarks/loop.py
 	$(BIN)/python benchmarks/lambda_loop.py
 	$(BIN)/python benchmarks/anytime.py

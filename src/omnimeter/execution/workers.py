@@ -114,11 +114,15 @@ def is_isolated(agent: Spec, isolation: Isolation) -> bool:
 
 
 def is_untrusted(environment_class: Spec) -> bool:
-    """Whether an environment class, or one that it is made of, comes from a file or a module."""
+    """Whether an environment class, or one that it is made of, comes from a file or a module.
+
+    So does an environment of Gymnasium whose id names the module to import.
+    """
     if objects.is_object(environment_class.id):
         return False
     inner = (inner_part(Kind.ENVIRONMENT, environment_class, each) for each in ("first", "second"))
-    return ":" in environment_class.id or any(map(is_untrusted, filter(None, inner)))
+    names = environment_class.id, str(environment_class.parameters.get("id", ""))
+    return any(":" in name for name in names) or any(map(is_untrusted, filter(None, inner)))
 
 
 def exposed(agents: Iterable[Spec], options: Options) -> set[Spec]:
