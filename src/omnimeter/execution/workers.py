@@ -103,13 +103,17 @@ class Isolation(StrEnum):
 
 
 def is_isolated(agent: Spec, isolation: Isolation) -> bool:
-    """Whether an agent gets a process of its own; a Python object never does."""
+    """Whether an agent gets a process of its own; a Python object never does.
+
+    What a part of the catalogue reads from a file, such as a model, may be code as well.
+    """
     if objects.is_object(agent.id):
         return False
     if isolation is Isolation.AUTO:
         inner = inner_part(Kind.AGENT, agent, "agent")
         inside = inner is not None and is_isolated(inner, isolation)
-        return inside or ":" in agent.id  # a place in a file or a module, not an id
+        # A place in a file or a module, not an id; or an agent of the catalogue made of a file.
+        return inside or ":" in agent.id or "file" in agent.parameters
     return isolation is Isolation.PROCESS
 
 

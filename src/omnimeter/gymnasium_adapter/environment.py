@@ -95,13 +95,17 @@ class InstanceSampler:
     Where the class hardly ever draws these spaces again, all have the complexity of that draw.
     """
 
-    def __init__(self, spec: Spec, default: Request) -> None:
-        self.environment_class: EnvironmentClass = make(Kind.ENVIRONMENT, spec)
+    def __init__(
+        self, spec: Spec, default: Request, views: Sequence[str | None] | None = None
+    ) -> None:
+        made: EnvironmentClass = make(Kind.ENVIRONMENT, spec)
+        self.environment_class = made if views is None else made.with_views(views)
         self._label = spec.label
         instance, complexity = default
         rng = stream(0, "gymnasium").generator()
         first = self._draw(rng, complexity) if instance is None else self._given(instance)
-        self.actions, self.space = first.environment.actions, first.environment.space
+        self.actions, self.spaces = first.environment.actions, _spaces(first.environment)
+        self.space = self.spaces[0]
         # Some draws show whether the class often draws the same spaces.
         if default == ANY and not any(self._fits(self._draw(rng)) for _ in range(32)):
             default = None, first.complexity
@@ -157,7 +161,12 @@ class InstanceSampler:
 
     def _fits(self, sample: Sample) -> bool:
         environment = sample.environment
-        return environment.actions == self.actions and environment.space == self.space
+        return environment.actions == self.actions and _spaces(environment) == self.spaces
+
+
+def _spaces(environment: Environment) -> list[Space]:
+    """The observation space of each seat."""
+    return [environment.space_of(seat) for seat in range(environment.seats)]
 
 
 class OmnimeterEnv(gymnasium.Env[Observation, int]):
