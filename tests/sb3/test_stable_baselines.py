@@ -14,7 +14,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import pytest
 
 sb3 = pytest.importorskip("stable_baselines3", reason="see `make test-sb3`")
@@ -35,19 +34,19 @@ CLASS = Spec("cups-v1", {"rule": "rest"})
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a model of each algorithm, after a few thousand steps."""
+    """A folder with a model of each algorithm, after some thousand steps."""
     folder = tmp_path_factory.mktemp("models")
     how = {**CUPS, "interactions": 100}
-    vector = make_vec_env("omnimeter/cups-v1", n_envs=2, seed=0, env_kwargs=how)
-    trained = {
-        "ppo": sb3.PPO("MlpPolicy", vector, n_steps=256, seed=0, device="cpu"),
-        "a2c": sb3.A2C("MlpPolicy", vector, seed=0, device="cpu"),
-        "dqn": sb3.DQN(
-            "MlpPolicy", gymnasium.make("omnimeter/cups-v1", **how), learning_starts=100, seed=0
-        ),
+    settings: dict[str, dict[str, Any]] = {
+        "ppo": {"n_steps": 256},
+        "a2c": {},
+        "dqn": {"learning_starts": 100},
     }
     for algorithm, steps in {"ppo": 4096, "a2c": 500, "dqn": 2000}.items():
-        trained[algorithm].learn(steps).save(folder / f"{algorithm}.zip")
+        vector = make_vec_env("omnimeter/cups-v1", n_envs=2, seed=0, env_kwargs=how)
+        trainer = getattr(sb3, algorithm.upper())
+        model = trainer("MlpPolicy", vector, seed=0, device="cpu", **settings[algorithm])
+        model.learn(steps).save(folder / f"{algorithm}.zip")
     return folder
 
 

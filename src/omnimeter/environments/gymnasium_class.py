@@ -177,8 +177,11 @@ class GymnasiumEnvironment(Environment):
 
     def _begun(self, observation: Any) -> Percept:
         self._over = False
-        nothing = min(max(0.0, self._low), self._high)
-        return Percept((nothing - self._low) * self._scale - 1, self._reader.read(observation))
+        return Percept(self._mapped(0.0), self._reader.read(observation))
+
+    def _mapped(self, reward: float) -> float:
+        """A reward from its range to [-1, 1], and no further."""
+        return min(max((reward - self._low) * self._scale - 1, -1.0), 1.0)
 
     def step(self, action: int) -> Percept:
         """Take the action or, after an end, begin the next episode instead."""
@@ -190,12 +193,11 @@ class GymnasiumEnvironment(Environment):
         self._over = bool(terminated or truncated)
         reward = float(given)
         if not self._low <= reward <= self._high:
-            reward = self._cut_off(reward)
-        # Rounding must not lead out of the range.
-        mapped = min(max((reward - self._low) * self._scale - 1, -1.0), 1.0)
-        return Percept(mapped, self._reader.read(observation))
+            self._announce(reward)
+        return Percept(self._mapped(reward), self._reader.read(observation))
 
-    def _cut_off(self, reward: float) -> float:
+    def _announce(self, reward: float) -> None:
+        """Say, once for each environment and process, that a reward is cut off."""
         if math.isnan(reward):
             raise OmnimeterError(f"{self._name} gave a reward that is not a number.")
         if self._name not in _cut:
@@ -205,7 +207,6 @@ class GymnasiumEnvironment(Environment):
                 f"{self._high:g}. All such rewards are cut off. Give low and high to have others.",
                 warn=True,
             )
-        return min(max(reward, self._low), self._high)
 
 
 _cut: set[str] = set()  # what was announced
