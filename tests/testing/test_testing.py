@@ -53,6 +53,10 @@ NEEDED: dict[str, dict[str, Any]] = {
 """Parameters of parts that cannot be made without, or would take long."""
 
 
+ELSEWHERE = {"sb3-v1"}
+"""Parts that need a library of their own: ``make test-sb3`` tests them."""
+
+
 class PatientDesk(Desk):
     """A desk at which a person always does the first thing."""
 
@@ -79,6 +83,7 @@ def _seated() -> Iterator[None]:
 
 def our_specs(kind: Kind) -> list[Spec]:
     entries = [entry for entry in listing(kind) if entry.package == "omnimeter"]
+    entries = [entry for entry in entries if entry.id not in ELSEWHERE]
     specs = [Spec(entry.id, NEEDED.get(entry.id, {})) for entry in entries]
     return [variant for spec in specs for variant in variants(kind, spec)]
 

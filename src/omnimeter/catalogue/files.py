@@ -85,6 +85,7 @@ def parts_in(spec: Spec) -> Iterator[Spec]:
         if isinstance(value, Mapping):
             if is_spec(value):
                 yield Spec(value["id"], value.get("parameters", {}), value.get("digest", ""))
+                value = value.get("parameters", {})  # which may have an id of something else
             values += value.values()
         elif isinstance(value, list | tuple):
             values += value

@@ -103,7 +103,10 @@ class Isolation(StrEnum):
 
 
 def is_isolated(agent: Spec, isolation: Isolation) -> bool:
-    """Whether an agent gets a process of its own; a Python object never does, a program always."""
+    """Whether an agent gets a process of its own; a Python object never does, a program always.
+
+    What a part of the catalogue reads from a file, such as a model, may be code as well.
+    """
     if objects.is_object(agent.id):
         return False
     if is_program(agent):
@@ -111,16 +114,21 @@ def is_isolated(agent: Spec, isolation: Isolation) -> bool:
     if isolation is Isolation.AUTO:
         inner = inner_part(Kind.AGENT, agent, "agent")
         inside = inner is not None and is_isolated(inner, isolation)
-        return inside or ":" in agent.id  # a place in a file or a module, not an id
+        # A place in a file or a module, not an id; or an agent of the catalogue made of a file.
+        return inside or ":" in agent.id or "file" in agent.parameters
     return isolation is Isolation.PROCESS
 
 
 def is_untrusted(environment_class: Spec) -> bool:
-    """Whether an environment class, or one that it is made of, comes from a file or a module."""
+    """Whether an environment class, or one that it is made of, comes from a file or a module.
+
+    So does an environment of Gymnasium whose id names the module to import.
+    """
     if objects.is_object(environment_class.id):
         return False
     inner = (inner_part(Kind.ENVIRONMENT, environment_class, each) for each in ("first", "second"))
-    return ":" in environment_class.id or any(map(is_untrusted, filter(None, inner)))
+    names = environment_class.id, str(environment_class.parameters.get("id", ""))
+    return any(":" in name for name in names) or any(map(is_untrusted, filter(None, inner)))
 
 
 def exposed(agents: Iterable[Spec], options: Options) -> set[Spec]:

@@ -27,7 +27,7 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.contract.exercise import FOREVER
-from omnimeter.contract.spec import canonical_json
+from omnimeter.gymnasium_adapter.rendering import Canvas, Frame, Window, scene_text
 
 
 def observation_space(space: Space) -> gymnasium.Space[Any]:
@@ -40,28 +40,6 @@ def invalid_action(action: object, actions: int) -> InvalidInputError:
     return InvalidInputError(
         f"There is no action {action!r}.", f"An action is an integer from 0 to {actions - 1}."
     )
-
-
-def scene_text(scene: Mapping[str, Any]) -> str:
-    """One line for each entry of a scene."""
-    lines = []
-    for name, value in scene.items():
-        if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
-            lines.append(f"{name}:")
-            for number, item in enumerate(value, 1):
-                entries = ", ".join(f"{key} {_value_text(entry)}" for key, entry in item.items())
-                lines.append(f"  {number}: {entries}")
-        else:
-            lines.append(f"{name}: {_value_text(value)}")
-    return "\n".join(lines)
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-        return " ".join(value)
-    return canonical_json(value) if value != [] else "none"
 
 
 def check_render_mode(mode: str | None, known: Sequence[str]) -> str | None:
@@ -117,13 +95,17 @@ class InstanceSampler:
     Where the class hardly ever draws these spaces again, all have the complexity of that draw.
     """
 
-    def __init__(self, spec: Spec, default: Request) -> None:
-        self.environment_class: EnvironmentClass = make(Kind.ENVIRONMENT, spec)
+    def __init__(
+        self, spec: Spec, default: Request, views: Sequence[str | None] | None = None
+    ) -> None:
+        made: EnvironmentClass = make(Kind.ENVIRONMENT, spec)
+        self.environment_class = made if views is None else made.with_views(views)
         self._label = spec.label
         instance, complexity = default
         rng = stream(0, "gymnasium").generator()
         first = self._draw(rng, complexity) if instance is None else self._given(instance)
-        self.actions, self.space = first.environment.actions, first.environment.space
+        self.actions, self.spaces = first.environment.actions, _spaces(first.environment)
+        self.space = self.spaces[0]
         # Some draws show whether the class often draws the same spaces.
         if default == ANY and not any(self._fits(self._draw(rng)) for _ in range(32)):
             default = None, first.complexity
@@ -179,7 +161,12 @@ class InstanceSampler:
 
     def _fits(self, sample: Sample) -> bool:
         environment = sample.environment
-        return environment.actions == self.actions and environment.space == self.space
+        return environment.actions == self.actions and _spaces(environment) == self.spaces
+
+
+def _spaces(environment: Environment) -> list[Space]:
+    """The observation space of each seat."""
+    return [environment.space_of(seat) for seat in range(environment.seats)]
 
 
 class OmnimeterEnv(gymnasium.Env[Observation, int]):
@@ -194,12 +181,16 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         complexity: The complexity of the instances; by default as the class draws it.
         instance: The one instance of every reset, instead of new ones.
         interactions: The number of steps before truncation; by default unlimited.
-        render_mode: ``ansi`` returns the scene as text, ``human`` prints it at every step.
+        render_mode: ``rgb_array`` returns the scene as pixels and ``ansi`` as text; ``human`` shows
+            it at every step, in a window or, without a display, as text.
         parameters: Parameters of the class with the name of an argument above.
         further: All other parameters of the class.
     """
 
-    metadata = {"render_modes": ["ansi", "human"], "render_fps": 4}  # noqa: RUF012 - as in Env
+    metadata = {  # noqa: RUF012 - as in Env
+        "render_modes": ["rgb_array", "human", "ansi"],
+        "render_fps": 4,
+    }
 
     def __init__(
         self,
@@ -221,6 +212,9 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         self._sample: Sample | None = None
         self._observation: Observation = 0
         self._reward, self._count = 0.0, 0
+        self._canvas: Canvas | None = None
+        self._window: Window | None = None
+        self._title = spec.label
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -269,15 +263,35 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
             self.render()
         return observation, reward, False, self._count >= self._step_limit, {}
 
-    def render(self) -> str | None:
-        """The scene as text; ``None`` when it is printed instead."""
+    def render(self) -> Frame | str | None:
+        """The scene as pixels or as text; ``None`` when it is shown to a person instead."""
         if self._sample is None:
             raise ResetNeeded("There is no scene yet: call reset first.")
-        scene = self._sampler.environment_class.scene
-        text = scene_text(scene(self._sample.instance, self._observation, self._reward))
+        if self.render_mode is None:
+            return None
+        show = self._sampler.environment_class.scene
+        scene = show(self._sample.instance, self._observation, self._reward)
+        if self.render_mode == "ansi":
+            return scene_text(scene)
         if self.render_mode == "human":
-            print(text, end="\n\n")
-        return text if self.render_mode == "ansi" else None
+            if self._window is None:
+                self._window = Window(self._title, self.metadata["render_fps"])
+            if not self._window.exists:
+                print(scene_text(scene), end="\n\n")
+                return None
+        if self._canvas is None:
+            self._canvas = Canvas()
+        frame = self._canvas.draw(scene, self._sampler.actions)
+        if self.render_mode == "human" and self._window is not None:
+            self._window.show(frame)
+            return None
+        return frame
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
 
 
 NAMESPACE = "omnimeter"

@@ -26,9 +26,9 @@ from omnimeter.gymnasium_adapter.environment import (
     invalid_action,
     observation_space,
     read_request,
-    scene_text,
     step_limit,
 )
+from omnimeter.gymnasium_adapter.rendering import Canvas, Frame, scene_text
 from omnimeter.interaction.compilation import batch_entries
 from omnimeter.interaction.kernels import end_to_end, part, seed_state
 
@@ -122,13 +122,13 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         interactions: The number of steps before truncation; by default unlimited.
         max_episode_steps: The same under Gymnasium's name; the smaller number counts.
         copy: Whether rewards and observations are copies; otherwise the next step overwrites them.
-        render_mode: ``ansi`` returns the scenes as texts.
+        render_mode: ``rgb_array`` returns the scenes as pixels, ``ansi`` as texts.
         parameters: Parameters of the class with the name of an argument above.
         further: All other parameters of the class.
     """
 
     metadata = {  # noqa: RUF012 - as in VectorEnv
-        "render_modes": ["ansi"],
+        "render_modes": ["rgb_array", "ansi"],
         "render_fps": 4,
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
@@ -167,6 +167,8 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         self._generators: list[np.random.Generator] = []
         self._count = np.zeros(num_envs, dtype=np.int64)
         self._truncated = np.zeros(num_envs, dtype=np.bool_)
+        self._first_rewards = np.zeros(num_envs)
+        self._canvas: Canvas | None = None
 
     def reset(
         self,
@@ -245,16 +247,26 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         terminated = np.zeros(self.num_envs, dtype=np.bool_)
         return observations, rewards, terminated, self._truncated.copy(), infos
 
-    def render(self) -> tuple[str, ...] | None:
-        """The scenes as texts."""
+    def render(self) -> tuple[Any, ...] | None:
+        """The scenes, as pixels or as texts."""
         if self.render_mode is None:
             return None
+        if not self._samples:
+            raise ResetNeeded("There are no scenes yet: call reset first.")
         space, scene = self._sampler.space, self._sampler.environment_class.scene
         vectors = self._batch.vectors.reshape(self.num_envs, -1)
+        rewards = np.where(self._count == 0, self._first_rewards, self._batch.rewards).tolist()
         return tuple(
-            scene_text(scene(sample.instance, space.from_vector(vector)))
-            for sample, vector in zip(self._samples, vectors, strict=True)
+            self._rendered(scene(sample.instance, space.from_vector(vector), reward))
+            for sample, vector, reward in zip(self._samples, vectors, rewards, strict=True)
         )
+
+    def _rendered(self, scene: Mapping[str, Any]) -> Frame | str:
+        if self.render_mode == "ansi":
+            return scene_text(scene)
+        if self._canvas is None:
+            self._canvas = Canvas()
+        return self._canvas.draw(scene, self._sampler.actions)
 
     def _start(self, mask: Flags, request: Request) -> dict[str, Any]:
         """Start the next instances of the mask, and return their infos."""
@@ -265,6 +277,7 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         }
         samples = [new.get(number, old) for number, old in enumerate(samples)]
         self._batch.start(mask, [each.environment for each in samples], self._generators)
+        self._first_rewards[mask] = self._batch.rewards[mask]
         self._samples = samples
         self._count[mask] = 0
         infos = {
