@@ -16,6 +16,7 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 
 from omnimeter.web import research  # noqa: E402 - only where the extra is
+from omnimeter.web.experiments import offered  # noqa: E402
 from omnimeter.web.security import DATA  # noqa: E402
 from omnimeter.web.server import application  # noqa: E402
 
@@ -464,3 +465,8 @@ def test_few_pages_have_processes_and_all_keep_what_they_did(app, monkeypatch):
         each.act(1)
     for each in (first, second):
         assert each.act(2)["step"] == 2
+
+
+def test_parts_that_need_a_file_or_a_command_are_not_offered():
+    assert not {"command-v1", "sb3-v1"} & offered(Kind.AGENT).keys()
+    assert {"q-learning-v1", "scripted-v1"} <= offered(Kind.AGENT).keys()

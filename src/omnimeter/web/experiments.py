@@ -129,6 +129,8 @@ def offered(kind: Kind) -> dict[str, dict[str, Any]]:
         if entry.problem or entry.id.startswith("person-"):  # people take studies
             continue
         part = describe(kind, entry.id)
+        if any(each.required and each.name in DATA for each in part.parameters):
+            continue
         given = [field_of(each) for each in part.parameters if each.name not in DATA]
         known[entry.id] = {
             "id": entry.id,

@@ -391,8 +391,8 @@ _NAMES_CODE = re.compile(
 )
 
 
-DATA = ("file", "journal")
-"""Parameters that name files or databases of the server, which pages do not choose."""
+DATA = ("file", "files", "journal", "run")
+"""Parameters that name files, databases or commands of the server, which pages do not choose."""
 
 
 def refused_names(data: object) -> list[str]:
