@@ -17,6 +17,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from omnimeter import scenes
+from omnimeter.contract.errors import StoreError
+from omnimeter.results.journal import Journal, Journals
 from omnimeter.web import attendance, server
 from omnimeter.web.records import attended, interactions
 from omnimeter.web.server import application
@@ -346,6 +348,87 @@ def test_a_link_that_is_revoked_ends_the_test(tmp_path, beside, monkeypatch):
     assert len(acts(study, one)) == 1  # what was done is kept
 
 
+def test_a_test_that_could_not_be_stored_goes_on_once_it_can_be(tmp_path, monkeypatch):
+    study, (one,) = study_in(tmp_path / "s")
+    with TestClient(application(study.path)) as client:
+        with closing(Browser(client, one.token)) as browser:
+            state = browser.begin()
+            with monkeypatch.context() as full:
+                full.setattr(Journal, "append", refuse)
+                browser.send(type="act", seq=state["seq"], action=0)
+                assert browser.state(phase="closed")["trouble"]
+        with closing(Browser(client, one.token)) as browser:
+            browser.act(browser.state(phase="asked", step=0))
+
+
+def refuse(*_):
+    raise StoreError("The disk is full.", "Make room.")
+
+
+def test_a_damaged_test_is_told_as_trouble(tmp_path):
+    study, (one, other) = study_in(tmp_path / "s", 2)
+    with TestClient(application(study.path)) as client:
+        for each in (one, other):
+            with closing(Browser(client, each.token)) as browser:
+                browser.act(browser.begin())
+        (study.folder(one) / "evaluation" / "spec.json").write_text("{")
+    with TestClient(application(study.path)) as client:
+        with (
+            closing(Browser(client, one.token)) as browser,
+            pytest.raises(WebSocketDisconnect) as closed,
+        ):
+            browser.state(type="none")
+        assert closed.value.code == server.TROUBLE
+        with closing(Browser(client, other.token)) as browser:
+            browser.state(phase="asked", step=1)
+
+
+def test_coming_back_while_a_test_is_let_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(attendance, "KEPT", 0.0)
+    monkeypatch.setattr(attendance, "WATCH", 0.0)
+    study, (one,) = study_in(tmp_path / "s")
+    with TestClient(application(study.path)) as client:
+        with closing(Browser(client, one.token)) as browser:
+            browser.begin()
+        for _ in range(40):
+            with closing(Browser(client, one.token)) as browser:
+                assert browser.state(phase="asked")["step"] == 0
+
+
+def test_absence_in_an_exercise_whose_time_is_over_is_recorded(tmp_path):
+    test = {"class": "cups", "time": 20.0, "slot": 0.5}
+    study, (one,) = study_in(tmp_path / "s", battery=None, test=test)
+    with TestClient(application(study.path)) as client:
+        with closing(Browser(client, one.token)) as browser:
+            browser.begin()
+        time.sleep(1.0)  # the exercise is over meanwhile
+        with closing(Browser(client, one.token)) as browser:
+            browser.state(type="state")
+    told = [event for event in study.events(one) if event["kind"] in ("left", "resumed")]
+    assert told[0]["exercise"] == 1
+    assert told[1]["away"] >= 1.0
+    assert attended(study, one).interruptions == 1
+
+
+def test_a_restart_that_was_interrupted_is_finished(tmp_path, monkeypatch):
+    study, (one,) = study_in(tmp_path / "s", after_interruption="restart", minutes_away=0.0)
+    with (
+        TestClient(application(study.path)) as client,
+        closing(Browser(client, one.token)) as browser,
+    ):
+        browser.act(browser.begin())
+    with monkeypatch.context() as killed, TestClient(application(study.path)) as client:
+        killed.setattr(Journals, "remove", lambda *_: None)  # as if it ended before
+        with closing(Browser(client, one.token)) as browser:
+            browser.state(type="state")
+    assert [event["kind"] for event in study.events(one)].count("restarted") == 1
+    with (
+        TestClient(application(study.path)) as client,
+        closing(Browser(client, one.token)) as browser,
+    ):
+        assert browser.state(phase="ready")["exercise"] == 1
+
+
 def test_studies_that_are_made_while_it_serves_are_found(tmp_path, monkeypatch):
     with TestClient(application(tmp_path)) as client:
         monkeypatch.setattr(attendance, "LOOK", 0.0)
@@ -422,7 +505,7 @@ def test_pages_are_asked_for_no_faster_than_the_server_allows(tmp_path):
             with pytest.raises(ConnectionClosed, match="4429"):
                 read(flood)
         with connect(f"{start}{one.token}/ws") as large:
-            large.send(json.dumps({"type": "answers", "answers": "x" * 200_000}))
+            large.send(json.dumps({"type": "answers", "answers": "x" * 600_000}))
             with pytest.raises(ConnectionClosed, match="1009"):
                 read(large)
         client = SimulatedParticipant(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import shutil
 import time
 from itertools import pairwise
 
@@ -126,6 +128,21 @@ def test_an_answer_is_kept_as_it_is_or_refused(kind, given_answer, required):
     assert kept is not None or not required
 
 
+def test_answers_that_are_no_text_are_refused():
+    question = Question("strategy", "", "text")
+    assert question.check("ñ 漢 🙂") == "ñ 漢 🙂"
+    for wrong in ("\ud800", "x" * 4_001):
+        with pytest.raises(ValueError, match="surrogates|no such answer"):
+            question.check(wrong)
+
+
+def test_in_a_test_with_time_no_exercise_is_restarted():
+    timed = {"class": "cups", "time": 60}
+    with pytest.raises(InvalidInputError, match="ends without its participant"):
+        design(battery=None, test=timed, after_interruption="restart")
+    design(battery=None, test=timed, after_interruption="block")
+
+
 def test_links_are_unguessable_and_lead_to_their_participant(tmp_path):
     study, invited = study_in(tmp_path / "s", 20)
     assert len({each.token for each in invited}) == 20
@@ -148,6 +165,38 @@ def test_links_expire(tmp_path):
     (short,) = study.invite(days=0.5)
     assert forever.expires == 0
     assert short.expires == pytest.approx(time.time() + 43_200, abs=5)
+
+
+def _invite(path, barrier, times):
+    study = Study(path)
+    barrier.wait()
+    for _ in range(times):
+        study.invite(2)
+
+
+def test_two_processes_invite_at_once(tmp_path):
+    study, _ = study_in(tmp_path / "s")
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(2)
+    both = [context.Process(target=_invite, args=(study.path, barrier, 20)) for _ in range(2)]
+    for each in both:
+        each.start()
+    for each in both:
+        each.join()
+    assert [each.exitcode for each in both] == [0, 0]
+    assert [each.number for each in study.participants] == list(range(81))
+    assert not list((study.path / "participants").glob(".p*"))
+
+
+@pytest.mark.parametrize("damage", [b'{"name": "p00', b"\xff\xfe"])
+def test_one_damaged_participant_stops_no_other(tmp_path, damage):
+    study, (first, bad, last) = study_in(tmp_path / "s", 3)
+    (study.folder(bad) / "participant.json").write_bytes(damage)
+    again = Study(study.path)
+    assert again.participants == [first, last]
+    assert again.find(last.token) == last
+    assert list(again.damaged) == [bad.name]
+    assert again.invite()[0].number == 3
 
 
 @pytest.mark.parametrize("count", [0, -1, 100_001])
@@ -257,7 +306,15 @@ def test_a_damaged_study_is_noticed(tmp_path, damage):
 def test_a_folder_of_studies_and_that_of_one(tmp_path):
     study_in(tmp_path / "a")
     study_in(tmp_path / "b")
-    assert sorted(studies_in(tmp_path)) == ["a", "b"]
-    assert list(studies_in(tmp_path / "b")) == ["b"]
+    assert sorted(studies_in(tmp_path)[0]) == ["a", "b"]
+    assert list(studies_in(tmp_path / "b")[0]) == ["b"]
+    shutil.copytree(tmp_path / "a", tmp_path / "a-backup")
+    (tmp_path / "b" / "study.json").write_text("{")
+    known, damaged = studies_in(tmp_path)
+    assert list(known) == ["a"]
+    assert "is a copy of a" in damaged["a-backup"]
+    assert "study.json" in damaged["b"]
+    with pytest.raises(StoreError, match=r"study\.json"):
+        studies_in(tmp_path / "b")
     with pytest.raises(StoreError, match=r"no file study\.json"):
         Study(tmp_path)

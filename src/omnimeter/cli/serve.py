@@ -85,6 +85,8 @@ def serve(
         access = app.state.access  # the address of experimenters may have a secret in it
         own = access.address(taken)
         console().print(f"Serving {folder} at {own}", markup=False, soft_wrap=True)
+        for name, why in app.state.there.damaged.items():
+            console().print(f"Left out: {name}. {why}", markup=False, soft_wrap=True)
         if access.needs_login:
             said = "That address is secret. Links of participants begin with"
             console().print(f"{said} {address(host, taken)}/p/", markup=False, soft_wrap=True)

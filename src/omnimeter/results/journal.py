@@ -307,5 +307,6 @@ def _header(path: Path, content: bytes) -> tuple[bytes, int]:
 
 def _damage(path: Path, place: int, why: str) -> DamagedError:
     message = f"{path} is damaged at byte {place}: {why}, so that this was no interrupted write."
-    advice = "Restore the file from a copy; or remove it, and the exercise is begun anew."
+    anew = "; or remove it, and the exercise is begun anew" if path.suffix == ".journal" else ""
+    advice = f"Restore the file from a copy{anew}."
     return DamagedError(message, advice)

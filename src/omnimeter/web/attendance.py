@@ -11,12 +11,13 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from omnimeter.contract import OmnimeterError
-from omnimeter.contract.text import clean_line
+from omnimeter.protocols import Evaluation
 from omnimeter.protocols.battery import find_battery
 from omnimeter.results.journal import Journals, Log, read_log
 from omnimeter.scenes import Picture, Style, picture, sign_of
@@ -26,7 +27,7 @@ from omnimeter.web.studies import Design, Participant, Study, studies_in
 ONCE = frozenset(("consented", "instructed", "tested", "answered"))
 """Events that happen once."""
 
-PASSING = frozenset(("joined", "left", "lost", "hidden"))
+PASSING = frozenset(("joined", "left", "lost", "hidden", "resumed"))
 """Events of which a browser may bring any number."""
 
 MOST_PASSING = 10_000
@@ -135,11 +136,13 @@ class Attendance:
         self._browsers.add(send)
         self.seen = round(time.time(), 1)
         async with self._joining:
+            if self._session is not None and self._session.desk.view.trouble:
+                await self._stop()  # it may be over, such as a full disk
             if first:
                 await self._after_absence()
                 await self.note("joined")
             if self.stage == "test":
-                self._start()
+                await asyncio.to_thread(self._start)
         await send(self.message())
 
     async def leave(self, send: Send, why: str = "left") -> None:
@@ -148,25 +151,32 @@ class Attendance:
             self._browsers.remove(send)
             self._left = time.monotonic()
             if not self._browsers:
-                await self.note(why)
+                view = self._session.desk.view if self._session else None
+                asked = view is not None and view.phase is Phase.ASKED
+                await self.note(why, **({"exercise": view.exercise} if view and asked else {}))
 
     async def _after_absence(self) -> None:
         """What the study says of those who were away in the middle of an exercise."""
         design, journals = self.study.design, self._journals
         under_way = await asyncio.to_thread(self._under_way)
-        if self.stage != "test" or under_way is None or not self._events:
+        # In a test with time an exercise may be over meanwhile.
+        passing = [each for each in self._events if each["kind"] in ("joined", "left", "lost")]
+        left = passing[-1] if passing and "exercise" in passing[-1] else None
+        if under_way is None and left is None:
             return
-        seen = max(float(self._events[-1]["time"]), journals.path(under_way).stat().st_mtime)
+        seen = float(left["time"]) if left else float(self._events[-1]["time"])
+        if under_way is not None:
+            seen = max(seen, journals.path(under_way).stat().st_mtime)
         away = time.time() - seen
         policy = design.after_interruption
-        late = away > 60 * design.minutes_away and policy != "resume"
-        if late and policy == "restart":
+        late = away > 60 * design.minutes_away and policy != "resume" and self.stage == "test"
+        if late:
             await self._stop()
-            journals.remove([under_way])
-            await self.note("restarted", away=round(away, 3))
-        elif late:
-            await self._stop()
+        if late and policy == "block":
             await self.note("blocked", away=round(away, 3))
+        elif late and under_way is not None:
+            await self.note("restarted", away=round(away, 3))
+            journals.remove([under_way])
         else:
             await self.note("resumed", away=round(away, 3))
 
@@ -177,13 +187,20 @@ class Attendance:
         """
         journals = self._journals
         known = sorted(journals.keys(), key=lambda key: journals.path(key).stat().st_mtime)
-        if not known:
+        if not known or self.stage != "test":
             return None
-        evaluation = self.study.evaluation(self.participant)
-        proposed = evaluation.make_protocol().propose(evaluation.agents[0], [])
+        again = [float(each["time"]) for each in self._events if each["kind"] == "restarted"]
+        if again and journals.path(known[-1]).stat().st_mtime < again[-1]:
+            journals.remove([known.pop()])  # the server was killed before it did so
+            return None
+        proposed = self._evaluation.make_protocol().propose(self._evaluation.agents[0], [])
         lengths = {each.key: each.budget.max_interactions for each in proposed}
         answers = len(read_log(journals.path(known[-1])))
         return known[-1] if answers < lengths.get(known[-1], answers + 1) else None
+
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        return self.study.evaluation(self.participant)
 
     @property
     def _journals(self) -> Journals:
@@ -193,10 +210,14 @@ class Attendance:
     def _start(self) -> None:
         if self._session is None and self._log is not None:  # else it was closed, or deleted
             where = self.study.folder(self.participant) / "evaluation"
-            evaluation = self.study.evaluation(self.participant)
             restarts = sum(event["kind"] == "restarted" for event in self._events)
             self._session = Session(
-                self.participant.name, evaluation, where, self._changed, self._answered, restarts
+                self.participant.name,
+                self._evaluation,
+                where,
+                self._changed,
+                self._answered,
+                restarts,
             )
             self._session.start()
 
@@ -293,7 +314,8 @@ class Attendance:
                 await self.note(answer, text=self.study.design.consent)
         elif kind == "instructed" and stage == "instructions":
             await self.note("instructed")
-            self._start()
+            async with self._joining:
+                await asyncio.to_thread(self._start)
         elif kind == "answers" and stage == "questionnaire":
             await self.note("answered", answers=self._checked(message.get("answers")))
         elif kind == "hidden":
@@ -378,29 +400,28 @@ class Attendances:
 
     Attributes:
         studies: The studies, by their names.
-        damaged: What is wrong with those that have been found meanwhile and cannot be read.
+        damaged: What is wrong with those that cannot be read.
 
     Raises:
-        StoreError: A study is damaged, or a withdrawal cannot be finished.
+        StoreError: The folder is that of one study, which is damaged.
     """
 
     def __init__(self, root: Path) -> None:
-        self.studies, self.damaged = studies_in(root), dict[str, str]()
-        for study in self.studies.values():
-            study.finish_withdrawals()
-        self._root, self._looked = root, time.monotonic()
+        self._root, self.studies = root, dict[str, Study]()
         self._there: dict[str, Attendance] = {}
         self._opening = asyncio.Lock()
+        self.look()
 
     def look(self) -> None:
         """See which studies have been made in the folder meanwhile."""
-        self.damaged, self._looked = {}, time.monotonic()
-        for file in self._root.glob("*/study.json"):
-            if (name := clean_line(file.parent.name)) not in self.studies:
-                try:
-                    self.studies[name] = Study(file.parent)
-                except OmnimeterError as error:
-                    self.damaged[name] = str(error)
+        self._looked = time.monotonic()
+        studies, self.damaged = studies_in(self._root, self.studies)
+        for name in studies.keys() - self.studies.keys():
+            try:
+                studies[name].finish_withdrawals()
+                self.studies[name] = studies[name]
+            except OmnimeterError as error:
+                self.damaged[name] = str(error)
 
     def find(self, token: str) -> tuple[Study, Participant] | None:
         """Whose link it is, if it is one of a participant."""
@@ -430,8 +451,13 @@ class Attendances:
 
     async def forget(self, token: str) -> Attendance | None:
         """Let go of a participant; what was known of them, if they were there."""
-        if (attendance := self._there.pop(token, None)) is not None:
+        async with self._opening:  # who comes back meanwhile waits until the log is closed
+            return await self._let_go(token)
+
+    async def _let_go(self, token: str) -> Attendance | None:
+        if (attendance := self._there.get(token)) is not None:
             await attendance.close()
+            del self._there[token]
         return attendance
 
     async def withdraw(self, token: str) -> bool:
@@ -446,7 +472,7 @@ class Attendances:
                 return await asyncio.to_thread(
                     lambda: any(each.has_withdrawn(token) for each in studies)
                 )
-            attendance = await self.forget(token)
+            attendance = await self._let_go(token)
             await asyncio.to_thread(known[0].withdraw, known[1])
         if attendance is not None:
             await attendance.tell({"type": "state", "stage": "withdrawn"})
@@ -478,11 +504,12 @@ class Attendances:
                     known = self.find(token)
                     if known is not None and known[1].is_revoked:  # by another process
                         await self._shut_out(token)
-                    elif each.is_idle:
-                        await self.forget(token)
-                except OmnimeterError:  # the others are looked after all the same
+                    async with self._opening:
+                        if each.is_idle:
+                            await self._let_go(token)
+                except Exception:  # the others are looked after all the same
                     logging.getLogger(__name__).exception("A participant cannot be watched.")
 
     async def close(self) -> None:
         """Interrupt all tests."""
-        await asyncio.gather(*(self.forget(token) for token in list(self._there)))
+        await asyncio.gather(*(self._let_go(token) for token in list(self._there)))

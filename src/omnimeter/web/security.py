@@ -26,8 +26,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from omnimeter.web import STATIC
 
-LARGEST_MESSAGE = 128 * 1024
-"""Bytes of a message of a participant's browser."""
+LARGEST_MESSAGE = 512 * 1024
+"""Bytes of a message of a participant's browser: the answers to the longest questionnaire fit."""
 
 LARGEST_BODY = 1024 * 1024
 """Bytes of a request of an experimenter, such as a study with a long battery."""
@@ -360,12 +360,6 @@ def add_security(app: FastAPI, host: str, *, login: bool = False) -> Access:
         secure = request.url.scheme == "https"
         name = access.cookie(request.scope)
         answer.set_cookie(name, session, httponly=True, samesite="strict", secure=secure)
-        return answer
-
-    @app.post("/logout")
-    async def leave(request: Request) -> Response:
-        answer = JSONResponse({"left": True})
-        answer.delete_cookie(access.cookie(request.scope), httponly=True, samesite="strict")
         return answer
 
     return access

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -152,7 +153,7 @@ def add_participants(app: FastAPI, there: Attendances) -> None:
 
     @app.websocket("/p/{token}/ws")
     async def connect(socket: WebSocket, token: str) -> None:
-        known = there.find(token) if _is_own(socket) else None
+        known = there.find(token)
         await socket.accept()
         if known is None:
             await socket.close(NOT_FOUND)
@@ -162,7 +163,8 @@ def add_participants(app: FastAPI, there: Attendances) -> None:
             return
         try:
             attendance = await there.of(token)
-        except OmnimeterError:  # `omnimeter study status` tells more
+        except OmnimeterError as error:  # `omnimeter study status` tells more
+            logging.getLogger(__name__).error("%s cannot take part: %s", known[1].name, error)
             await socket.close(TROUBLE)
             return
         everyone = sum(each.browsers for each in there.now().values())
@@ -178,6 +180,9 @@ def add_participants(app: FastAPI, there: Attendances) -> None:
         try:
             await attendance.join(send)
             why = await _listen(socket, attendance.receive, send, lambda: rate.allows(token))
+        except OmnimeterError as error:
+            logging.getLogger(__name__).error("%s cannot take part: %s", known[1].name, error)
+            await socket.close(TROUBLE)
         finally:
             await attendance.leave(send, why)
 
@@ -210,9 +215,3 @@ async def _listen(
             await receive(send, message)
         except (ValueError, RecursionError) as error:
             await send({"type": "refused", "why": str(error)[:200]})
-
-
-def _is_own(socket: WebSocket) -> bool:
-    """Whether a socket is opened by a page of this server, as far as browsers tell."""
-    origin = socket.headers.get("origin")
-    return origin is None or origin.split("://", 1)[-1] == socket.headers.get("host")

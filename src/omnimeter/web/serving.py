@@ -90,7 +90,7 @@ def server(app: FastAPI, proxy: str | None = None) -> uvicorn.Server:
         proxy_headers=proxy is not None,  # anyone could write them
         forwarded_allow_ips=proxy,
         ws_max_size=LARGEST_MESSAGE,
-        ws_max_queue=16,
+        ws_max_queue=4,
         ws_per_message_deflate=False,  # costs more than it saves
         timeout_keep_alive=30,
         timeout_graceful_shutdown=ENDING,
@@ -114,7 +114,7 @@ def preparing(root: Path) -> Iterator[None]:
 
 def prepare(root: str) -> None:
     """Take one step in an environment of each class of the studies of a folder."""
-    for study in studies_in(Path(root)).values():
+    for study in studies_in(Path(root))[0].values():
         evaluation = study.design.evaluation(Spec("random-v1"), study.seed, 0)
         proposed = evaluation.make_protocol().propose(evaluation.agents[0], [])
         for exercise in {each.environment_class: each for each in proposed}.values():

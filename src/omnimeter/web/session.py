@@ -198,6 +198,7 @@ class ParticipantDesk(Desk):
             try:
                 self._record({**place, **told})
             except StoreError as error:  # no fault of the participant's
+                logging.getLogger(__name__).error("An answer cannot be stored: %s", error)
                 self.close(str(error))
                 raise KeyboardInterrupt from error
         return answer
@@ -255,6 +256,7 @@ class Session:
             elif self.desk.view.phase is not Phase.CLOSED:  # which may say why
                 self.desk.close()
         except OmnimeterError as error:
+            logging.getLogger(__name__).error("The test of %s ended: %s", self.participant, error)
             self.desk.close(str(error))
         except Exception as error:  # else the participant would wait for ever
             logging.getLogger(__name__).exception("The test of %s ended.", self.participant)

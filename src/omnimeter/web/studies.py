@@ -7,12 +7,13 @@ import os
 import secrets
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from shutil import rmtree
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -20,7 +21,7 @@ from pydantic import Field
 from omnimeter.api.evaluation import plan
 from omnimeter.api.universal import test as universal_test
 from omnimeter.catalogue import Kind, make
-from omnimeter.contract import InvalidInputError, Spec, stream
+from omnimeter.contract import InvalidInputError, OmnimeterError, Spec, stream
 from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.contract.spec import JsonData, fingerprint
 from omnimeter.contract.text import clean_line
@@ -32,6 +33,9 @@ from omnimeter.results.journal import Log, read_log
 
 MOST_PARTICIPANTS = 100_000
 """Participants of one study."""
+
+MOST_QUESTIONS, LONGEST_ANSWER = 30, 4_000
+"""Questions of a study, and characters of a free answer: all of them fit into one message."""
 
 FIRST_SLOT = 10.0
 """Seconds of the first exercise of an anytime test: what a person needs to see anything. Only the
@@ -74,7 +78,8 @@ class Question(JsonData):
             return answer
         if self.kind == "choice" and isinstance(answer, str) and answer in self.options:
             return answer
-        if self.kind == "text" and isinstance(answer, str) and len(answer) <= 20_000:
+        if self.kind == "text" and isinstance(answer, str) and len(answer) <= LONGEST_ANSWER:
+            answer.encode()  # an error where it is no text that can be written
             return answer
         raise ValueError(f"{self.name} has no such answer")
 
@@ -125,7 +130,7 @@ class Design(JsonData):
     minutes_away: Annotated[float, Field(ge=0, le=1e6)] = 30.0
     instructions: Text = ""
     consent: Text = ""
-    questionnaire: tuple[Question, ...] | None = None
+    questionnaire: Annotated[tuple[Question, ...], Field(max_length=MOST_QUESTIONS)] | None = None
 
     def __post_init__(self) -> None:
         if (self.battery is None) == (self.test is None):
@@ -138,6 +143,9 @@ class Design(JsonData):
         if self.test is not None and self.order != "fixed":
             message = "An anytime test chooses its exercises itself: order has no effect."
             raise InvalidInputError(message, "Leave it out, or give a battery.")
+        if self.is_timed and self.after_interruption == "restart":
+            message = "In a test with time an exercise ends without its participant."
+            raise InvalidInputError(message, 'Let after_interruption be "resume" or "block".')
 
     @property
     def is_timed(self) -> bool:
@@ -280,6 +288,7 @@ class Study:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._changed, self._read_before = -1, dict[str, Participant]()
+        self.damaged: dict[str, str] = {}
         content = self._read()
         self.design = Design.from_json(json.dumps(content["design"]), str(self._file))
         self.seed = int(content["seed"])
@@ -344,11 +353,16 @@ class Study:
         folder = self.path / "participants"
         changed = folder.stat().st_mtime_ns if folder.exists() else 0
         if changed != self._changed:
-            known = {}
+            known, damaged = {}, {}
             for file in sorted(folder.glob("p*/participant.json")):
-                one = Participant.from_json(file.read_text(encoding="utf-8"), str(file))
-                known[one.token] = one
-            self._changed, self._read_before = changed, known
+                try:
+                    one = Participant.from_json(file.read_text(encoding="utf-8"), str(file))
+                    known[one.token] = one
+                except FileNotFoundError:  # who has just withdrawn
+                    pass
+                except (OmnimeterError, OSError, ValueError) as error:  # the others take part
+                    damaged[file.parent.name] = f"{file} cannot be read: {error}"
+            self._changed, self._read_before, self.damaged = changed, known, damaged
         return self._read_before
 
     @property
@@ -374,17 +388,24 @@ class Study:
         if not 1 <= count <= MOST_PARTICIPANTS - len(self._known):
             advice = f"Give a number of up to {MOST_PARTICIPANTS - len(self._known)}."
             raise InvalidInputError(f"{count} participants cannot be invited.", advice)
-        first = self._next_number()
+        number = self._next_number()
         expires = time.time() + 86_400 * days if days else 0.0
-        new = []
-        for number in range(first, first + count):
+        new = list[Participant]()
+        while len(new) < count:
             one = Participant(_name(number), secrets.token_urlsafe(18), number, expires)
+            number += 1
             folder = self.folder(one)
             unfinished = folder.with_name(f".{folder.name}-{one.token}")
             files.make_directory(unfinished, mode=0o700)
             self._write(one, unfinished)
-            with files.write_errors(folder):
-                unfinished.rename(folder)  # an error if another process has just given the number
+            try:
+                with files.write_errors(folder):
+                    unfinished.rename(folder)
+            except StoreError:
+                rmtree(unfinished)
+                if not folder.exists():
+                    raise
+                continue  # another process has just given the number
             new.append(one)
         return new
 
@@ -393,7 +414,8 @@ class Study:
 
     def _next_number(self) -> int:
         """A number that no participant had, those who have withdrawn included."""
-        given = [each.number + 1 for each in self._known.values()]
+        names = [each.name[1:] for each in (self.path / "participants").glob("p*")]
+        given = [int(name) for name in names if name.isdecimal()]
         gone = [int(line["withdrawn"]) + 1 for line in read_log(self.path / "withdrawn.log")]
         return max([*given, *gone], default=0)
 
@@ -487,10 +509,33 @@ def _digest(token: str) -> str:
     return blake2b(token.encode(), digest_size=16).hexdigest()
 
 
-def studies_in(root: Path) -> dict[str, Study]:
-    """The studies in a directory, or the one that it is, by the names of their directories."""
-    known: dict[str, Study] = {}
+def studies_in(
+    root: Path, known: Mapping[str, Study] = MappingProxyType({})
+) -> tuple[dict[str, Study], dict[str, str]]:
+    """The studies in a directory, or the one that it is, and what is wrong with others, by name.
+
+    Args:
+        root: The directory.
+        known: Those that have been read before; they are not read again.
+
+    Raises:
+        StoreError: The directory is that of one study, which is damaged.
+    """
+    studies, damaged = dict(known), dict[str, str]()
     for file in [root / "study.json", *sorted(root.glob("*/study.json"))]:
-        if file.exists():
-            known[clean_line(file.parent.resolve().name)] = Study(file.parent)
-    return known
+        name = clean_line(file.parent.resolve().name)
+        if name in studies or not file.exists():
+            continue
+        try:
+            study = Study(file.parent)
+            for other, each in studies.items():
+                if each.seed == study.seed:  # whose links lead to one of them only
+                    message = f"{file.parent} is a copy of {other}."
+                    raise StoreError(message, "Keep one of them in this folder.")
+        except OmnimeterError as error:
+            if file.parent == root:
+                raise
+            damaged[name] = str(error)
+        else:
+            studies[name] = study
+    return studies, damaged

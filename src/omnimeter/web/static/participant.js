@@ -360,7 +360,7 @@ function questionField(question, draft) {
   const asked = [question.text, ...(required ? [` (${text("required")})`] : [])];
   if (kind === "text") {
     const id = `answer-${name}`;
-    const field = h("textarea", { id, name, rows: 4, maxlength: 20_000, required }, String(draft ?? ""));
+    const field = h("textarea", { id, name, rows: 4, maxlength: 4_000, required }, String(draft ?? ""));
     return h("div", { class: "question" }, h("label", { for: id }, ...asked), field);
   }
   /** @param {string | number} value */
