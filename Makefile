@@ -96,6 +96,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/journal.py
 	$(BIN)/python benchmarks/perturbation.py
 	$(BIN)/python benchmarks/people.py
+	$(BIN)/python benchmarks/programs.py
 
 clean:
 	rm -rf .venv .venv-numba .venv-cluster node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .screenshots

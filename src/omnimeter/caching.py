@@ -16,6 +16,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -274,3 +275,38 @@ def compiled(function: Any, *types: Any, **options: Any) -> Any:
             dispatcher.compile(types)
             dispatcher.disable_compile()
     return dispatcher
+
+
+class Usage(NamedTuple):
+    """What is kept: how many kernels and offline phases, and how many bytes each take."""
+
+    kernels: int
+    kernel_bytes: int
+    prepared: int
+    prepared_bytes: int
+
+
+def usage() -> Usage:
+    """What the cache holds now; other processes may change it meanwhile."""
+    sizes: dict[str, list[int]] = {".compiled": [], ".json": []}
+    for path in cache_directory().glob("*/*"):
+        if path.suffix in sizes:
+            with suppress(OSError):
+                sizes[path.suffix].append(path.lstat().st_size)
+    kernels, prepared = sizes.values()
+    return Usage(len(kernels), sum(kernels), len(prepared), sum(prepared))
+
+
+def clear() -> None:
+    """Remove all compiled kernels, which are compiled again when they are needed.
+
+    What agents prepared stays: it may have taken days.
+
+    Raises:
+        OSError: Something cannot be removed.
+    """
+    for path in cache_directory().glob("*/*.compiled"):
+        path.unlink(missing_ok=True)
+    for folder in cache_directory().glob("*/"):
+        with suppress(OSError):  # it holds something else
+            folder.rmdir()

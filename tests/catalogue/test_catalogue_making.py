@@ -185,10 +185,11 @@ def test_constructor_that_raises() -> None:
     assert "abstract" in error_message("Abstract")
 
 
-def test_functions_and_objects_are_taken_as_they_are() -> None:
+def test_functions_are_taken_as_they_are_and_of_objects_there_are_copies() -> None:
     assert made("policy") is policy
-    assert made("single") is single
-    assert made("caller") is caller
+    for name, thing in (("single", single), ("caller", caller)):
+        assert type(made(name)) is type(thing)
+        assert made(name) is not thing
     for name in ("single", "caller"):
         assert "is a single object, which takes no parameters" in error_message(name, depth=1)
 

@@ -30,11 +30,11 @@ from omnimeter.api.evaluation import evaluate, plan, running_options
 from omnimeter.api.toml_lines import Where, key_lines
 from omnimeter.catalogue import (
     Kind,
-    alternatives,
     files_in,
     make,
     normalised,
     parse,
+    parse_agents,
     place_of,
 )
 from omnimeter.catalogue.specs import LONGEST
@@ -45,6 +45,7 @@ from omnimeter.contract.text import clean_line
 from omnimeter.execution.workers import Isolation, is_isolated
 from omnimeter.interaction.handles import shown
 from omnimeter.protocols import Evaluation
+from omnimeter.protocols.evaluation import TWICE
 
 LARGEST = 1 << 20
 """Bytes of a campaign's file."""
@@ -409,7 +410,7 @@ class _Reader:
                 self._tell((*where, "group"), f"no group can be called {group!r}.", advice)
             points = self._grid(where, table.get("grid", {}), None)
             with self._at((*where, "agent")):
-                for spec in [parse(Kind.AGENT, one) for one in alternatives(text)]:
+                for spec in parse_agents(text):
                     for point in points:
                         with self._at(where, {"grid": table.get("grid")}, ("agent",)):
                             both = {**spec.parameters, **point}
@@ -418,8 +419,10 @@ class _Reader:
                             if not is_isolated(made, Isolation.AUTO):
                                 with suppress(BrokenPartError):  # its exercises end in faults
                                     make(Kind.AGENT, made)
-                            if (key := _as_normal(made.to_json())) in known:
-                                self._tell(where, f"{made.label} is there twice.", "Give it once.")
+                            if (key := _as_normal(made.to_json())) in known or (
+                                made.name and made.name in groups
+                            ):
+                                self._tell(where, f"{made.label} is there twice.", TWICE)
                             elif len(agents) < MOST_AGENTS:
                                 groups[made.label] = group
                                 agents.append(made)

@@ -19,7 +19,7 @@ import numpy as np
 
 from omnimeter.api.result import MemoryRecord, Result, consented, opened
 from omnimeter.caching import announce
-from omnimeter.catalogue import Kind, alternatives, objects, parse, with_digest
+from omnimeter.catalogue import Kind, checked_name, objects, parse, parse_agents, with_digest
 from omnimeter.contract import (
     EnvironmentClass,
     InvalidInputError,
@@ -46,7 +46,9 @@ from omnimeter.protocols.sample import FIRST_BLOCK, MOST_EXERCISES, default_payo
 
 AgentLike = Any
 """A spec (``"random(rate=10)"``, ``"my_agent.py:MyAgent"``), a ``Spec``, or a Python object: a
-class or an object of ``Agent``, an object with ``act`` or ``predict``, or a function."""
+class or an object of ``Agent``, an object with ``act`` or ``predict``, a function, or a function
+without parameters that makes one of these. Several are given as a list, or as a dictionary by the
+names that they are to have. A text may give a name, too: ``"my_agent.py:MyAgent as mine"``."""
 
 EnvironmentClassLike = str | Spec | EnvironmentClass | type[EnvironmentClass]
 """A spec of an environment class, or a Python class or object."""
@@ -72,19 +74,36 @@ def read_spec(kind: Kind, given: Any) -> Spec:
     return parse(kind, given) if isinstance(given, str) else with_digest(given)
 
 
-def agent_specs(agents: AgentLike | Sequence[AgentLike]) -> tuple[tuple[Spec, ...], dict[str, Any]]:
+def agent_specs(
+    agents: AgentLike | Sequence[AgentLike] | Mapping[str, AgentLike],
+) -> tuple[tuple[Spec, ...], dict[str, Any]]:
     """The specs of some agents, and those that were given as Python objects, by their ids.
 
     Raises:
         InvalidInputError: Something is no agent, or two objects have the same name.
     """
-    specs, things = [], {}
+    specs: list[Spec] = []
+    things: dict[str, Any] = {}
+    if isinstance(agents, Mapping):
+        for name, given in agents.items():
+            if not isinstance(name, str) or isinstance(given, list | tuple | Mapping):
+                message = f"{shown(name)}: {shown(given)} is no agent with a name."
+                raise InvalidInputError(message, 'Give {"mine": agent, "other": agent}.')
+            own, objects_of_own = agent_specs(given)
+            if len(own) > 1:
+                message = f"The name {name!r} is for one agent, and {given!r} stands for several."
+                raise InvalidInputError(message, "Give them one by one.")
+            plain = objects.PREFIX + re.sub(r"\W", "_", name)
+            for thing in objects_of_own.values():
+                own, things[plain] = (Spec(plain),), thing
+            specs.append(checked_name(replace(own[0], name=name)))
+        return tuple(specs), things
     for each in agents if isinstance(agents, list | tuple) else [agents]:
         if isinstance(each, str):
-            specs += [read_spec(Kind.AGENT, one) for one in alternatives(each)]
+            specs += parse_agents(each)
             continue
         if isinstance(each, Spec):
-            specs.append(read_spec(Kind.AGENT, each))
+            specs.append(checked_name(read_spec(Kind.AGENT, each)))
             continue
         if not isinstance(each, type):
             adapt(each)  # raises for what is no agent
@@ -229,11 +248,30 @@ class Session:
             self._options = replace(options, hidden=(*options.hidden, str(self.out.absolute())))
         self._last: Result | None = None
         self._checked = False
+        self._replaces: Mapping[str, Any] | None = None
+        self._go_on()
         if self._things and options.isolation is Isolation.PROCESS:
             raise InvalidInputError(
                 f"{', '.join(self._things)} cannot run in a process of its own.",
                 "Give isolation='auto', or put the agent into a file: my_agent.py:MyAgent.",
             )
+
+    def _go_on(self) -> None:
+        """Take up a stored evaluation that this one extends by further agents or exercises."""
+        from omnimeter.results import Record
+        from omnimeter.results.files import Layout, write_errors
+
+        if self.out is None:
+            return
+        with write_errors(self.out):
+            if not Layout(self.out).spec.exists():
+                return
+        record = Record(self.out)
+        objects.use(self._things)
+        stored = Evaluation.from_json(record.spec)
+        grown = self.evaluation.continued(stored, record.seed, record.outcomes)
+        if grown is not None:
+            self.evaluation, self._replaces = grown, record.spec
 
     @cached_property
     def _secret(self) -> int | None:
@@ -301,7 +339,7 @@ class Session:
         new = self.out is not None and not self.out.exists()
         stored: Any = self._memory
         if self.out is not None:
-            stored = opened(self.evaluation, self.out, self._secret)
+            stored = opened(self.evaluation, self.out, self._secret, self._replaces)
         with stored as store:
             observer = _PrintedProgress() if progress is True else progress or None
             evaluation, shared = self.evaluation.with_seed(store.seed), self._is_shared

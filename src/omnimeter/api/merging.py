@@ -66,6 +66,8 @@ def merge(*results: Result | str | Path, trust: bool = False) -> Result:
         tuple(parts),
         traces=all(each.evaluation.traces for each in loaded),
         privileged=any(each.evaluation.privileged for each in loaded),
+        extended=tuple(sorted({size for each in loaded for size in each.evaluation.extended})),
+        seed_told=any(each.evaluation.seed_told for each in loaded),
     )
     outcomes: dict[Spec, Outcomes] = {}
     taken: list[list[Outcomes]] = [[] for _ in loaded]

@@ -509,19 +509,25 @@ FIXED_SEED = (
 
 def seed_warning(evaluation: Evaluation) -> str:
     """What a fixed seed means beside an agent that is not trusted; empty where there is none."""
-    fixed = "seed" in evaluation.protocol.parameters
+    fixed = "seed" in evaluation.protocol.parameters or evaluation.seed_told
     untrusted = any(is_isolated(agent, Isolation.AUTO) for agent in evaluation.agents)
     return FIXED_SEED if fixed and untrusted else ""
 
 
-def opened(evaluation: Evaluation, directory: Path, secret: int | None = None) -> Any:
+def opened(
+    evaluation: Evaluation,
+    directory: Path,
+    secret: int | None = None,
+    replaces: Mapping[str, Any] | None = None,
+) -> Any:
     """The store of an evaluation in a directory, for writing; a context manager.
 
     ``secret`` is the seed that was drawn for it, if it is new; one that goes on has its own.
+    ``replaces`` is the spec of a smaller evaluation with which it goes on.
     """
     from omnimeter.results import open_writer
 
     fixed = evaluation.protocol.parameters.get("seed")
     seeds = [] if fixed is None else [fixed]
     specs = (evaluation.protocol, *evaluation.agents)
-    return open_writer(directory, evaluation.to_json(), seeds, specs, secret)
+    return open_writer(directory, evaluation.to_json(), seeds, specs, secret, replaces)

@@ -22,6 +22,7 @@ from typing import Any
 
 from omnimeter.catalogue.loading import Location, file_digest, place_of, read_location, read_source
 from omnimeter.catalogue.objects import is_object
+from omnimeter.catalogue.programs import files_of_program, is_program
 from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.contract.spec import fingerprint, is_spec
 
@@ -99,6 +100,8 @@ def contents(spec: Spec, *, parameters: bool = True) -> Contents:
     Raises:
         InvalidInputError: A file does not exist, or a declaration cannot be read.
     """
+    if is_program(spec):
+        return Contents(files_of_program(spec))
     made_of = Contents()
     location = None if is_object(spec.id) else read_location(spec.id)
     if location is not None:

@@ -18,7 +18,7 @@ from omnimeter.catalogue.loading import (
     place_of,
     read_location,
 )
-from omnimeter.catalogue.objects import build, is_object
+from omnimeter.catalogue.objects import build, fresh, is_object
 from omnimeter.catalogue.parameters import Parameter, described_parameters, settable, validated
 from omnimeter.catalogue.specs import check_digest
 from omnimeter.contract import EnvironmentClass, InvalidInputError, OmnimeterError, Protocol, Spec
@@ -92,7 +92,9 @@ def _has_method(part: object, method: str) -> bool:
 
 
 def make(kind: Kind, spec: Spec) -> Any:
-    """Construct a class, bind a function to its parameters, or return any other object as it is.
+    """Construct a class, or bind a function to its parameters.
+
+    Of an agent that is a single object there is a copy each time, and any other part as it is.
 
     Raises:
         UnknownNameError: There is no such part.
@@ -102,7 +104,8 @@ def make(kind: Kind, spec: Spec) -> Any:
     part = build(spec) if is_object(spec.id) else resolve(kind, spec.id)
     if not isinstance(part, type):
         if not spec.parameters:
-            return part
+            single = kind is Kind.AGENT and not inspect.isroutine(part)
+            return fresh(part, spec.id) if single and not is_object(spec.id) else part
         if not inspect.isroutine(part):
             raise InvalidInputError(f"{spec.id} is a single object, which takes no parameters.")
         return partial(part, **validated(part, spec.parameters, spec.id))

@@ -60,6 +60,15 @@ def build(spec: Spec) -> Any:
     closure = isinstance(thing, types.FunctionType) and thing.__closure__
     if not closure and isinstance(thing, type | types.FunctionType | types.BuiltinFunctionType):
         return thing
+    return fresh(thing, spec.id, closure=bool(closure))
+
+
+def fresh(thing: Any, name: str, *, closure: bool = False) -> Any:
+    """A copy of an object, for one exercise.
+
+    Raises:
+        InvalidInputError: It cannot be copied.
+    """
     try:
         if closure:  # what it encloses may change
             import cloudpickle
@@ -68,9 +77,9 @@ def build(spec: Spec) -> Any:
         return copy.deepcopy(thing)
     except Exception as error:
         raise InvalidInputError(
-            f"{spec.id} cannot be copied ({type(error).__name__}: {error}), but every exercise "
+            f"{name} cannot be copied ({type(error).__name__}: {error}), but every exercise "
             "needs an agent of its own.",
-            "Give its class, or a function that needs no copy, instead of the object.",
+            "Give its class, or a function that makes it, instead of the object.",
         ) from error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -14,6 +15,7 @@ from typing import Any
 from omnimeter.catalogue.entries import Kind, find
 from omnimeter.catalogue.files import contents
 from omnimeter.catalogue.loading import place_of, read_location
+from omnimeter.catalogue.programs import check_program, is_program
 from omnimeter.contract import InvalidInputError, Spec, UnknownNameError
 from omnimeter.contract.spec import parse_json, read_json
 
@@ -219,6 +221,49 @@ def parse(kind: Kind, text: str) -> Spec:
     return normalised(kind, spec)
 
 
+_NAME = re.compile(r"[^\W_](?:[\w .+-]{0,38}[\w+])?")
+_NAMED = re.compile(rf"(.*\S)\s+as\s+({_NAME.pattern})\s*", re.DOTALL)
+
+
+def parse_agents(text: str) -> list[Spec]:
+    """The specs of the agents that a text names, and may call otherwise.
+
+    Args:
+        text: As for ``parse``, with alternatives, and ``my_agent.py:MyAgent as mine``.
+
+    Raises:
+        UnknownNameError: There is no part of that name.
+        InvalidInputError: The text or a file cannot be read, or several agents get one name.
+    """
+    named = _NAMED.fullmatch(text)
+    if named is None or named[2].endswith((".json", ".py")):
+        return [checked_name(parse(Kind.AGENT, one)) for one in alternatives(text)]
+    agents = [parse(Kind.AGENT, one) for one in alternatives(named[1])]
+    if len(agents) > 1:
+        message = f"The name {named[2]!r} is for one agent, and {named[1]!r} stands for several."
+        raise InvalidInputError(message, "Leave the name out, or give the agents one by one.")
+    return [checked_name(replace(agents[0], name=named[2]))]
+
+
+def checked_name(agent: Spec) -> Spec:
+    """The agent, if it has a name that tables can show, or none.
+
+    Raises:
+        InvalidInputError: The name is none, or is that of another part.
+    """
+    if not agent.name:
+        return agent
+    if _NAME.fullmatch(agent.name) is None:
+        message = f"An agent cannot be called {agent.name[:LONGEST]!r}."
+        advice = "A name has up to 40 letters, digits, spaces and signs of '._+-'."
+        raise InvalidInputError(message, f"{advice} It begins with a letter or a digit.")
+    with suppress(UnknownNameError):
+        if (other := find(Kind.AGENT, agent.name).id) != agent.id:
+            message = f"{agent.call} cannot be called {agent.name!r}, which is the agent {other}."
+            raise InvalidInputError(message, "Give another name.")
+    return agent
+
+
 def normalised(kind: Kind, spec: Spec) -> Spec:
     """The spec with full ids and the digests of files, also in the part that it is made of.
 
@@ -235,8 +280,8 @@ def normalised(kind: Kind, spec: Spec) -> Spec:
     spec = with_digest(spec)
     for name in _INNER.get(kind, ()):
         if inner := inner_part(kind, spec, name):
-            value = inner.to_json() if inner.digest else inner.label
-            if len(inner.label) > LONGEST_PART:  # quotes in quotes double it each time
+            value = inner.to_json() if inner.digest else inner.call
+            if len(inner.call) > LONGEST_PART:  # quotes in quotes double it each time
                 message = f"The {name} of {spec.id} is nested too deeply."
                 raise InvalidInputError(message, "Give a part in fewer parts.")
             spec = replace(spec, parameters={**spec.parameters, name: value})
@@ -256,9 +301,9 @@ def inner_part(kind: Kind, spec: Spec, name: str) -> Spec | None:
     given = spec.parameters.get(name)
     try:
         if isinstance(given, str):
-            return parse(kind, given)
+            return parse(kind, given).unnamed
         if isinstance(given, Mapping) and isinstance(given.get("id"), str):
-            return normalised(kind, Spec.from_json(given))
+            return normalised(kind, Spec.from_json(given).unnamed)
     except (UnknownNameError, InvalidInputError):
         pass
     return None
@@ -284,8 +329,11 @@ def with_digest(spec: Spec) -> Spec:
     """The spec with a hash of its files: sources, and the data that it reads.
 
     Raises:
-        InvalidInputError: There is no such source, or the spec has a hash of other content.
+        InvalidInputError: There is no such source or program, or the spec has a hash of other
+            content.
     """
+    if is_program(spec) and not spec.digest:
+        check_program(spec)
     check_digest(spec)
     digest = contents(spec).digest
     return replace(spec, digest=digest) if digest else spec

@@ -17,6 +17,8 @@ from omnimeter.cli import (
     catalogue,
     compare,
     doctor,
+    explain,
+    export,
     measure,
     prepare,
     report,
@@ -74,7 +76,10 @@ app.command("audit", cls=_Command)(audit.audit)
 app.command("measure", cls=_Command)(measure.measure)
 app.command("reproduce", cls=_Command)(reproduce.reproduce)
 app.command("report", cls=_Command)(report.report)
+app.command("export", cls=_Command)(export.export)
+app.command("explain", cls=_Command)(explain.explain)
 app.command("doctor", cls=_Command)(doctor.doctor)
+app.command("cache", cls=_Command)(doctor.cache)
 
 _settings = {"debug": False}
 
@@ -106,9 +111,10 @@ def main() -> None:
     output has left, or a bug of ours; 2 wrong input; 3 done, but some exercises ended in a fault;
     4 the store, or another file, cannot be used, or damaged parts were left out; 130 interrupted.
     """
-    from omnimeter.cli.display import be_printable
+    from omnimeter.cli.display import be_printable, shorten
 
     be_printable()
+    shorten(())
     warnings.showwarning = _show_warning
     try:
         app()

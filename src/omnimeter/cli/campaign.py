@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.display import busy, console, print_json, progress, write_example
+from omnimeter.cli.display import (
+    busy,
+    console,
+    print_json,
+    progress,
+    readable,
+    shorten,
+    write_example,
+)
 from omnimeter.cli.scores import damaged_json, leave_if_damaged
 
 if TYPE_CHECKING:
@@ -215,6 +223,7 @@ def status(directory: Directory, json: options.Json = False) -> None:
 
 def _print_status(campaign: Campaign, status: Status) -> None:
     out = console()
+    shorten(each.agent for each in status.agents)
     left = status.progress.seconds_left if status.running else None
     said = f", {span(left)} left" if left is not None else ""
     out.print(f"{status.title}: {status.sentence}{said}", markup=False)
@@ -266,6 +275,7 @@ def results(
             values = {**_plain(row), "faults": sum(row.faults.values())}
             writer.writerow(map(no_formula, values.values()))
     else:
+        shorten(row.agent for row in rows)
         headings = ("agent", "score", "95 % interval", "seeds", "exercises", "faults")
         for title, of_one in groupby(rows, lambda row: (row.test, row.environment_class)):
             shown = sorted(of_one, key=lambda row: row.eligibility.order)
@@ -525,7 +535,7 @@ def _print_section(title: str, headings: tuple[str, ...], rows: Sequence[tuple[s
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="right" if place else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(readable(cell)) for cell in row))
     console().print("\n" + title, style="bold", soft_wrap=True, markup=False)
     console().print(table)
 

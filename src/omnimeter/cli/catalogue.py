@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from math import isinf
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,6 +24,12 @@ def list_parts(
             "all if left out.",
         ),
     ] = None,
+    complexities: Annotated[
+        bool,
+        typer.Option(
+            "--complexities", help="Which complexities the environment classes have instead."
+        ),
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """List the parts of the catalogue, ours and those of installed packages."""
@@ -31,6 +38,9 @@ def list_parts(
 
     from omnimeter.catalogue import listing
 
+    if complexities:
+        _list_complexities(kind, json=json)
+        return
     entries = listing(None if kind is None else _kind(kind))
     if json:
         shown = ({"summary": entry.summary, "problem": entry.problem} for entry in entries)
@@ -54,6 +64,50 @@ def list_parts(
         last = entry.kind
     console().print(table)
     console().print("\n[dim]omnimeter show ID tells more about one of them.[/dim]")
+
+
+LISTED = 12
+"""Complexities that are listed one by one; of more, how far they reach."""
+
+
+def _list_complexities(kind: str | None, *, json: bool) -> None:
+    """Print which complexities the environment classes have with their defaults."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from omnimeter.catalogue import Kind, listing, make
+    from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
+    from omnimeter.protocols.sample import DRAWS, complexities_of
+
+    if kind is not None and _kind(kind) is not Kind.ENVIRONMENT:
+        message = f"Parts of the kind {kind} have no complexities."
+        raise InvalidInputError(message, "Type: omnimeter list environment --complexities")
+    rows: list[tuple[str, str, str]] = []
+    data: list[dict[str, Any]] = []
+    for entry in listing(Kind.ENVIRONMENT):
+        try:
+            known = complexities_of(make(Kind.ENVIRONMENT, Spec(entry.id)))
+        except OmnimeterError as error:
+            rows.append((entry.id, "", f"[dim]{escape(error.message)}[/dim]"))
+            data.append({"id": entry.id, "problem": error.message})
+            continue
+        lowest, highest, drawn = known
+        finite = None if isinf(highest) else highest
+        data.append({"id": entry.id, "lowest": lowest, "highest": finite, "drawn": drawn})
+        possible = f"{lowest:g}" if lowest == highest else f"{lowest:g} to {highest:g}"
+        said = ", ".join(f"{each:g}" for each in drawn)
+        if len(drawn) > LISTED:
+            said = f"{len(drawn)} different ones, {drawn[0]:g} to {drawn[-1]:g}"
+        rows.append((entry.id, possible.replace("inf", "∞"), said))
+    if json:
+        print_json(data)
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("class", "possible", f"of {DRAWS} environments drawn without a wish"):
+        table.add_column(heading, no_wrap=heading == "class")
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
 
 
 def show(

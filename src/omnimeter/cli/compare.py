@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.display import console, print_json
+from omnimeter.cli.display import console, print_json, shorten
 
 if TYPE_CHECKING:
     from omnimeter.api import Result
@@ -144,6 +144,7 @@ def _compare_evaluations(
     from omnimeter.reports.summary import reliability_sentence
     from omnimeter.reports.tables import comparison_table
 
+    shorten(result.agents)
     if agents:
         said = result.between(*agents)
         if json:
@@ -181,6 +182,7 @@ def _compare_campaign(
 
     opened = campaign(directory)
     about: dict[str, Any] = {"campaign": opened.plan.title}
+    shorten(agent.label for entry in opened.entries for agent in entry.evaluation.agents)
     out = console()
     if agents:
         said = opened.between(*agents, trust=trust)

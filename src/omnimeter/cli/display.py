@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +28,32 @@ PAUSE = 0.5
 """Seconds between two intervals of an agent that are computed for a display."""
 
 
+_readable: ContextVar[Callable[[str], str]] = ContextVar("readable", default=str)
+
+
+def shorten(labels: Iterable[str]) -> None:
+    """Print agents from files without folders that are not needed, from now on."""
+    from omnimeter.reports.text import readable_names
+
+    _readable.set(readable_names(labels))
+
+
 def console(*, errors: bool = False) -> Console:
-    """The standard output, or the standard error."""
+    """The standard output, or the standard error; texts have short names of agents."""
     from rich.console import Console
 
-    return Console(stderr=errors, highlight=False, soft_wrap=False, emoji=False)
+    class Terminal(Console):
+        def print(self, *objects: Any, **how: Any) -> None:
+            readable = _readable.get()
+            shown = (readable(each) if isinstance(each, str) else each for each in objects)
+            super().print(*shown, **how)
+
+    return Terminal(stderr=errors, highlight=False, soft_wrap=False, emoji=False)
+
+
+def readable(text: str) -> str:
+    """A text with short names of agents, as ``console`` prints it."""
+    return _readable.get()(text)
 
 
 def be_printable() -> None:
@@ -151,7 +173,8 @@ def bars(protocol: Protocol, *, hidden: bool = False) -> Iterator[Observer]:
                 self.tasks[agent] = shown.add_task(self.name(agent), total=expected, note="")
 
         def name(self, agent: Spec) -> str:
-            label = agent.label if len(agent.label) <= 40 else agent.label[:37] + "..."
+            label = readable(agent.label)
+            label = label if len(label) <= 40 else label[:37] + "..."
             return escape(label + eligibility_of(JoinedOutcomes(self.parts[agent])).mark)
 
         def finished(self, agent: Spec, outcomes: Sequence[Outcome]) -> None:

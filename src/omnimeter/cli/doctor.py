@@ -1,8 +1,8 @@
-"""``omnimeter doctor``: what this machine offers, and how to get more."""
+"""``omnimeter doctor`` and ``cache``: what this machine offers, and what is kept on it."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -36,6 +36,36 @@ def doctor(json: options.Json = False) -> None:
                 console().print(f"{'':<16}{each.advice}", soft_wrap=True, markup=False)
     if not contained:
         raise typer.Exit(1)
+
+
+def cache(
+    clear: Annotated[
+        bool,
+        typer.Option("--clear", help="Remove the compiled kernels. What agents prepared stays."),
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Tell where compiled kernels are kept, how many, and how much room they take."""
+    from omnimeter import caching
+    from omnimeter.contract.errors import StoreError
+
+    before = caching.usage()
+    place = caching.cache_directory()
+    if clear:
+        try:
+            caching.clear()
+        except OSError as error:
+            raise StoreError(f"{place} cannot be cleared: {error}.", "Check its mode.") from error
+    now = caching.usage()
+    if json:
+        print_json({"directory": str(place), **now._asdict(), "cleared": clear})
+        return
+    lines = [f"directory  {place}"]
+    lines += [f"kernels    {now.kernels}, {now.kernel_bytes / 1e6:.1f} MB"]
+    lines += [f"prepared   {now.prepared}, {now.prepared_bytes / 1e6:.1f} MB"]
+    if clear:
+        lines += [f"removed    {before.kernels - now.kernels} kernels"]
+    console().print("\n".join(lines), soft_wrap=True, markup=False)
 
 
 def _data(examined: Examined) -> dict[str, Any]:

@@ -21,8 +21,9 @@ Agents = Annotated[
         "--agent",
         "-a",
         metavar="AGENT",
-        help="An id (random), with parameters (random(rate=10)), or a location "
-        "(my_agent.py:MyAgent). May be given several times.",
+        help="An id (random), with parameters (random(rate=10)), a location "
+        "(my_agent.py:MyAgent), or a program (command(run='node agent.js')); 'AGENT as NAME' "
+        "calls it otherwise. May be given several times.",
     ),
 ]
 EnvironmentClass = Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.display import busy, console, print_json, slow_progress
+from omnimeter.cli.display import busy, console, print_json, shorten, slow_progress
 from omnimeter.cli.scores import (
     damaged_json,
     leave_if_damaged,
@@ -61,6 +61,7 @@ def report(
         )
     loaded = [load(each, payoff=payoff, trust=trust, damaged="skip") for each in directories]
     result = merge(*loaded) if several else loaded[0]
+    shorten(result.agents)
     print_warnings(result)
     if latex:
         typer.echo(latex_table(result.judged))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.display import bars, busy, console, print_json
+from omnimeter.cli.display import bars, busy, console, print_json, shorten
 from omnimeter.cli.options import class_with, default_directory, leave, missing, refuse
 from omnimeter.cli.scores import made_json, print_result, print_seed, print_warnings
 
@@ -283,6 +283,7 @@ def run(
         fault_limit,
         journal,
     )
+    shorten(agent.label for agent in evaluation.agents)
     session = Session(evaluation, out=out or default_directory(evaluation), options=how)
     # Errors are reported before anything is run.
     with busy("Drawing the exercises", hidden=json, compiling=True):

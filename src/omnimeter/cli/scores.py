@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from omnimeter.cli.display import console
+from omnimeter.cli.display import console, readable
 
 if TYPE_CHECKING:
     from omnimeter.api import Result as TestResult
@@ -83,8 +83,27 @@ def print_table(contents: ScoreTable) -> None:
         name = heading[0].lower() + heading[1:]
         table.add_column(name, justify="right" if place else "left", overflow="fold")
     for row in contents.rows:
-        table.add_row(*(Text(cell.text, styles.get(cell.style, "")) for cell in row))
+        table.add_row(*(Text(readable(cell.text), styles.get(cell.style, "")) for cell in row))
     console().print(table)
+
+
+def print_hint(*tables: ScoreTable | None) -> None:
+    """Print once below tables where their words are explained, on the standard error."""
+    from omnimeter.reports.glossary import terms_in
+
+    headings = [heading for table in tables if table for heading in table.headings[1:]]
+    if rare := [each.name for each in terms_in(headings) if each.name not in _COMMON]:
+        said = f"omnimeter explain {plain_word(rare[0])} tells more, also of other words."
+        console(errors=True).print(said, style="dim", markup=False)
+
+
+_COMMON = ("score", "interval", "exercise", "fault", "difference", "repetition", "interactions")
+"""Words that need no hint."""
+
+
+def plain_word(word: str) -> str:
+    """A word as it is typed in a command."""
+    return f"'{word}'" if " " in word else word
 
 
 def print_result(result: Result, *, ran: bool = False) -> None:
@@ -107,6 +126,7 @@ def print_result(result: Result, *, ran: bool = False) -> None:
     if degrees := degree_table(result):
         console().print()
         print_table(degrees)
+    print_hint(metrics, degrees)
     for each in compared:
         console().print(f"[dim]{escape(comparison_sentence(each))}[/dim]")
     if sentence := precision_sentence(result):
@@ -193,6 +213,7 @@ def print_scores(result: Result, compared: Sequence[Comparison]) -> None:
     if metrics := metric_table(result):
         console().print()
         print_table(metrics)
+    print_hint(metrics)
     if compared:
         console().print(f"\nAgainst [bold]{escape(compared[0].reference_name)}[/bold]:")
         print_table(difference_table(compared))

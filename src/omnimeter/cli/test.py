@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.display import busy, console, print_json
+from omnimeter.cli.display import busy, console, print_json, shorten
 from omnimeter.cli.options import class_with, default_directory, leave, missing
 
 if TYPE_CHECKING:
@@ -238,6 +238,7 @@ def _give(tests: Sequence[UniversalTest], reference: Spec | None, *, json: bool)
     from omnimeter.reports.scores import score_rows
     from omnimeter.reports.summary import characterise
 
+    shorten(agent.label for agent in tests[0].evaluation.agents)
     try:
         doing = f"Examining {tests[0].environment_spec.label} and choosing the first environments"
         with busy(doing, hidden=json, compiling=True):

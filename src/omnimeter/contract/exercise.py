@@ -302,7 +302,13 @@ class Exercise(JsonData):
     def stream(self, side: str) -> Stream:
         """The random stream of ``"environment"`` or ``"harness"``, or, by its spec, ``"agent"``."""
         path = stream(self.seed, "exercise", self.number, side)
-        return path.child(self.agent.stream_key) if side == "agent" else path
+        if side != "agent":
+            return path
+        key = self.agent.stream_key
+        # One agent may be in an environment several times, under different names.
+        alike = [each for each in self.joint if each.stream_key == key]
+        place = alike.index(self.agent) if len(alike) > 1 else 0
+        return path.child(key, place) if place else path.child(key)
 
     def for_agent(self, agent: Spec) -> Exercise:
         """The exercise of another agent in the same joint run."""

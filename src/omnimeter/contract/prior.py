@@ -226,7 +226,7 @@ class Preparation(JsonData):
 
     def key(self, agent: Spec) -> str:
         """The identity of what an agent prepares."""
-        return fingerprint({"agent": agent.to_json(), **self.to_json()})
+        return fingerprint({"agent": agent.unnamed.to_json(), **self.to_json()})
 
     def stream(self, agent: Spec) -> Stream:
         """The randomness of an agent's offline phase."""

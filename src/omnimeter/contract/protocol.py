@@ -121,6 +121,8 @@ class Design:
             it could be stopped because of what it shows.
         precision: Half the length of the interval at which an agent's test ends, where that was
             asked for. All intervals then hold at every number of units at once.
+        extended: The numbers of exercises that the test had before it was extended, when its
+            results could be seen. All intervals then hold at every number of units, too.
         payoff: The payoff, where it is a part of the catalogue.
         warning: How a score can be had without skill, where a chosen payoff allows that.
     """
@@ -137,8 +139,14 @@ class Design:
     parts: int = 1
     moments: int | None = None
     precision: float | None = None
+    extended: tuple[int, ...] = ()
     payoff: Spec | None = None
     warning: str = ""
+
+    @property
+    def sequential(self) -> bool:
+        """Whether what was seen may have decided how many units there are."""
+        return self.precision is not None or bool(self.extended)
 
 
 class Protocol(ABC):
@@ -154,12 +162,15 @@ class Protocol(ABC):
             merged; empty where there is no such parameter.
         indivisible: Why evaluations of different sizes cannot be merged, where users might expect
             it; a clause.
+        extended: The sizes that a test with ``grows`` had before, when its results could be seen;
+            set by the evaluation. Intervals must then hold at every size.
     """
 
     memory: Memory = "fresh"
     fixed: bool = False
     grows: str = ""
     indivisible: str = ""
+    extended: tuple[int, ...] = ()
 
     @abstractmethod
     def payoff(self) -> Payoff:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum
 from functools import cache, cached_property
 from pathlib import Path
@@ -221,11 +221,14 @@ class Spec(JsonData):
         parameters: The keyword arguments, as JSON-able data.
         digest: For a part from a file, or one that reads the data of a parameter ``file``: a hash
             of the file, so that an edited part is another one.
+        name: What an agent is called in tables and figures instead of its call. It changes nothing
+            else: neither what the agent draws nor what it is told.
     """
 
     id: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
+    name: str = ""
 
     @cached_property
     def key(self) -> str:
@@ -234,11 +237,21 @@ class Spec(JsonData):
 
     @cached_property
     def stream_key(self) -> str:
-        """The key of an agent's random stream, which does not depend on the folders of files."""
-        return fingerprint(_without_folders(self.to_json()))
+        """The key of an agent's random stream: without the folders of files, and its name."""
+        return fingerprint(_without_folders(self.unnamed.to_json()))
+
+    @property
+    def unnamed(self) -> Spec:
+        """The same without a name."""
+        return replace(self, name="") if self.name else self
 
     @property
     def label(self) -> str:
+        """What it is called: its name, or else its call."""
+        return self.name or self.call
+
+    @property
+    def call(self) -> str:
         """The spec as the command line reads it: ``random-v1`` or ``random-v1(rate=10)``."""
         pairs = [
             f"{clean_line(name)}={_text(value)}" for name, value in sorted(self.parameters.items())
@@ -254,8 +267,8 @@ class Spec(JsonData):
 def _text(value: Any) -> str:
     """A value as the catalogue reads it back; the spec of another part is written as its label."""
     if is_spec(value):
-        label = Spec(**value).label
-        return f"{label}()" if label.endswith('"') else label  # not to be read as a text
+        call = Spec(**value).call
+        return f"{call}()" if call.endswith('"') else call  # not to be read as a text
     # A bare word is read as itself: it is neither a number nor a mark of the notation.
     bare = r"(?!(true|false|null|NaN|Infinity)$)[A-Za-z_][\w./:+-]*"
     if isinstance(value, str) and re.fullmatch(bare, value):
@@ -266,9 +279,10 @@ def _text(value: Any) -> str:
 
 def is_spec(value: Any) -> bool:
     """Whether a parameter is the spec of another part, as plain data."""
-    if not isinstance(value, Mapping) or not set(value) <= {"id", "parameters", "digest"}:
+    if not isinstance(value, Mapping) or not set(value) <= {"id", "parameters", "digest", "name"}:
         return False
-    texts = isinstance(value.get("id"), str) and isinstance(value.get("digest", ""), str)
+    texts = all(isinstance(value.get(each, ""), str) for each in ("digest", "name"))
+    texts = texts and isinstance(value.get("id"), str)
     return texts and isinstance(value.get("parameters", {}), Mapping)
 
 

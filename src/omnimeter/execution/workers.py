@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from omnimeter.catalogue import Kind, inner_part, make, objects
+from omnimeter.catalogue import Kind, inner_part, is_program, make, objects
 from omnimeter.contract import (
     Agent,
     Briefing,
@@ -103,9 +103,11 @@ class Isolation(StrEnum):
 
 
 def is_isolated(agent: Spec, isolation: Isolation) -> bool:
-    """Whether an agent gets a process of its own; a Python object never does."""
+    """Whether an agent gets a process of its own; a Python object never does, a program always."""
     if objects.is_object(agent.id):
         return False
+    if is_program(agent):
+        return True
     if isolation is Isolation.AUTO:
         inner = inner_part(Kind.AGENT, agent, "agent")
         inside = inner is not None and is_isolated(inner, isolation)

@@ -10,13 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from omnimeter.contract import Agent, Briefing, InvalidInputError, Move, Observation, Prior
+from omnimeter.contract import (
+    Agent,
+    Briefing,
+    InvalidInputError,
+    Move,
+    Observation,
+    OmnimeterError,
+    Prior,
+)
+from omnimeter.contract.errors import BrokenPartError
 from omnimeter.interaction.handles import shown
 
 _ACCEPTED = (
     "Give an omnimeter.Agent; or an object with act(reward, observation); or one with "
     "predict(observation), as in Stable-Baselines3; or a function of the observation, or of the "
-    "reward and the observation, that returns an action."
+    "reward and the observation, that returns an action; or a function without parameters, or with "
+    "defaults only, that makes one of these."
 )
 
 
@@ -26,11 +36,14 @@ def adapt(thing: object) -> Agent:
     Args:
         thing: An ``Agent``; an object with ``act`` (and optionally ``begin`` and ``finish``);
             an object with ``predict``; a function ``f(observation)`` or
-            ``f(reward, observation)``; or a class of such objects.
+            ``f(reward, observation)``; a class of such objects; or a function that needs nothing
+            and makes one of these.
 
     Raises:
-        InvalidInputError: It is none of these.
+        InvalidInputError: It is none of these, or a function that makes an agent fails.
     """
+    if _makes_agents(thing):
+        thing = _made_by(thing)
     # Every class can be called, so for a class only what it defines for its objects counts.
     if isinstance(thing, type) and (
         hasattr(thing, "act")
@@ -54,6 +67,33 @@ def adapt(thing: object) -> Agent:
     if callable(thing) and not isinstance(thing, type):
         return FunctionAgent(thing)
     raise InvalidInputError(f"An agent cannot be made of {shown(thing)}.", _ACCEPTED)
+
+
+def _makes_agents(thing: Any) -> bool:
+    """Whether it is a function that needs nothing, and so no observation."""
+    if not callable(thing) or isinstance(thing, type):
+        return False
+    if any(callable(getattr(thing, name, None)) for name in ("act", "predict")):
+        return False
+    try:
+        parameters = list(inspect.signature(thing).parameters.values())
+    except (TypeError, ValueError):  # some functions that are not written in Python do not say
+        return False
+    varying = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    if any(each.default is each.empty or each.kind in varying for each in parameters):
+        return False
+    return not {each.name for each in parameters} & {"observation", "obs", "reward"}
+
+
+def _made_by(function: Any) -> object:
+    try:
+        return function()
+    except OmnimeterError:
+        raise
+    except (Exception, SystemExit) as error:
+        name = getattr(function, "__name__", None) or shown(function)
+        message = f"{name} makes no agent: {type(error).__name__}: {shown(error, str)}."
+        raise BrokenPartError(message) from error
 
 
 class FunctionAgent(Agent):

@@ -31,6 +31,9 @@ TICK = 0.1
 TOO_MUCH_MEMORY = 97
 """The exit code after all processes together used too much memory."""
 
+NOT_EXECUTED, NOT_CONTAINED = 96, 95
+"""The exit codes where the program cannot be executed, or what contains it cannot be made."""
+
 NAMESPACES = 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000 | 0x02000000
 NEW_USER = 0x10000000
 MS_BIND_RECURSIVE, MS_SLAVE_RECURSIVE, MS_SAFE = 0x5000, 0x84000, 0x2 | 0x4  # no setuid, no devices
@@ -78,7 +81,8 @@ def main() -> NoReturn:
     try:
         status = _contained(plan) if plan["mechanism"] == "namespaces" else _supervised(plan)
     except OSError as error:
-        sys.exit(f"{plan['mechanism']}: {error}")
+        sys.stderr.write(f"{plan['mechanism']}: {error}\n")
+        sys.exit(NOT_CONTAINED)
     code = os.waitstatus_to_exitcode(status)
     if code < 0 and -code != signal.SIGKILL:
         signal.signal(-code, signal.SIG_DFL)
@@ -142,7 +146,7 @@ def _supervised(plan: dict[str, Any]) -> int:
         _run(plan, parent, _restrict if plan["mechanism"] == "landlock" else None)
     _silence(1, 2)
     try:
-        status = _watch(process, [0])
+        status = _watch(process, [0], plan["memory"] and plan["memory"] + _memory())
         return _let_end(process) if status is None else status
     finally:
         while children := _descendants(os.getpid()):
@@ -246,7 +250,8 @@ def _contained(plan: dict[str, Any]) -> int:
         os.dup2(empty, file)
     try:
         status = _watch(first, [0])
-        return _let_end(first) if status is None else int.from_bytes(os.read(told, 4) or b"\1\0")
+        untold = (NOT_CONTAINED << 8).to_bytes(4)
+        return _let_end(first) if status is None else int.from_bytes(os.read(told, 4) or untold)
     finally:  # the kernel ends all others before the first one is reaped
         with _gone_already():
             os.kill(first, signal.SIGKILL)
@@ -281,11 +286,11 @@ def _map(user: int, group: int) -> None:
 
 
 def _memory(limit: int = 0) -> int:
-    """Bytes that all processes of the namespace but the first use and no file holds.
+    """Bytes that all processes that came from this one use and no file holds.
 
     What several of them share counts once, which takes time to tell and is done above the limit.
     """
-    processes = [each for each in os.listdir("/proc") if each.isdigit() and each != "1"]
+    processes = [str(each) for each in _descendants(os.getpid())]
     total = sum(_sizes(each, "status", "RssAnon", "RssShmem") for each in processes)
     if total <= limit or len(processes) < 2:
         return total
@@ -375,8 +380,11 @@ def _bind(place: str, plan: dict[str, Any], *, read_only: bool = True) -> None:
         return
     os.makedirs(new if os.path.isdir(old) else os.path.dirname(new), exist_ok=True)
     if not os.path.isdir(old):
-        if plan["user"] is not None and not os.stat(old).st_mode & 0o004:
-            shutil.copyfile(old, new)  # the user that it will run as could not read it
+        mode = os.stat(old).st_mode
+        needed = 0o005 if mode & 0o100 else 0o004
+        if plan["user"] is not None and mode & needed != needed:
+            shutil.copyfile(old, new)  # the user that it will run as could not read or run it
+            os.chmod(new, 0o644 | mode & 0o100 | needed)
             return
         os.close(os.open(new, os.O_CREAT | os.O_WRONLY, 0o644))
     _call("mount", old, new, None, MS_BIND_RECURSIVE, None)
@@ -414,10 +422,14 @@ def _run(plan: dict[str, Any], parent: int, contain: Any) -> NoReturn:
             os._exit(1)
         for each in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
             signal.signal(each, signal.SIG_DFL)
-        os.execv(plan["command"][0], plan["command"])
     except OSError as error:
         os.write(2, f"{error}\n".encode())
-        os._exit(127)
+        os._exit(NOT_CONTAINED)
+    try:
+        os.execv(plan["command"][0], plan["command"])
+    except OSError as error:
+        os.write(2, f"{error.strerror}\n".encode())
+        os._exit(NOT_EXECUTED)
 
 
 def _switch_user(user: int, *, keep: bool) -> None:

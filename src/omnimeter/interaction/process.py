@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from omnimeter.catalogue import place_of
+from omnimeter.catalogue import is_program, place_of, program_of
 from omnimeter.contract import (
     Agent,
     Briefing,
@@ -42,7 +42,7 @@ from omnimeter.interaction.handles import (
     read_view,
     shown,
 )
-from omnimeter.interaction.launcher import TOO_MUCH_MEMORY
+from omnimeter.interaction.launcher import NOT_CONTAINED, NOT_EXECUTED, TOO_MUCH_MEMORY
 from omnimeter.interaction.sandbox import Launch, Mechanism, Sandbox
 from omnimeter.interaction.wire import Message, WireError
 
@@ -99,6 +99,14 @@ _MOST_CHUNKS = 16  # what the largest pipe of an ordinary user holds
 
 class _ChildFailure(Exception):  # noqa: N818 - the caller decides whose error it was
     """What a child did instead of answering: the end of a sentence about it."""
+
+
+class _NotStarted(_ChildFailure):
+    """The launcher ended before it was the program; ``executed``: it could not become it."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"ended its process (exit code {code})")
+        self.executed = code == NOT_EXECUTED
 
 
 class _Child:
@@ -229,6 +237,8 @@ class _Child:
             return _ChildFailure("closed its channel")
         if code == TOO_MUCH_MEMORY:
             return _ChildFailure(OUT_OF_MEMORY)
+        if self._turn <= 1 and code in (NOT_CONTAINED, NOT_EXECUTED):
+            return _NotStarted(code)
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
         with suppress(ValueError):  # a number without a name
             how = how if code >= 0 else f"signal {signal.Signals(-code).name}"
@@ -340,7 +350,8 @@ class AgentProcess(AgentHandle):
     Args:
         spec: Which agent.
         limits: What it may take.
-        command: The program that speaks for the agent, as ``docs/wire.md`` says.
+        command: The program that speaks for the agent, as ``docs/wire.md`` says; by default the
+            agent itself if it is a program, else one that runs Python agents.
         carry: Whether the same agent takes all exercises, as long as its process lives.
         prior: What the agent was told in an offline phase, if it has had one.
         prepared: What it prepared then.
@@ -351,7 +362,7 @@ class AgentProcess(AgentHandle):
         self,
         spec: Spec,
         limits: Limits = Limits(),  # noqa: B008 - a frozen value
-        command: Sequence[str] = HOST,
+        command: Sequence[str] | None = None,
         *,
         carry: bool = False,
         prior: Prior | None = None,
@@ -416,7 +427,7 @@ class AgentProcess(AgentHandle):
             self._have_process()
             view, costly = None, False
             if self._can_name_view:
-                message = {"type": "view", "agent": self.spec.to_json()}
+                message = {"type": "view", "agent": self.spec.unnamed.to_json()}
                 limit = self.limits.seconds_to_begin
                 reply = self._request("view", message, limit, "to name its view")
                 view, costly = read_view(reply.get("view")), reply.get("costly") is True
@@ -450,7 +461,7 @@ class AgentProcess(AgentHandle):
         self._begun = True
         message = {
             "type": "begin",
-            "agent": self.spec.to_json(),
+            "agent": self.spec.unnamed.to_json(),
             "briefing": wire.briefing_to_json(briefing),
             "seed": seed,
             **({"carry": True} if self._carry else {}),
@@ -475,7 +486,7 @@ class AgentProcess(AgentHandle):
         if not self._can_prepare:
             return {}
         told = {"prior": wire.prior_to_json(prior), "seed": seed}
-        message = {"type": "prepare", "agent": self.spec.to_json(), **told}
+        message = {"type": "prepare", "agent": self.spec.unnamed.to_json(), **told}
         limit = self.limits.seconds_to_prepare
         assert self._child is not None  # see _have_process
         self._child.longest_line = wire.LONGEST_PREPARED
@@ -538,10 +549,20 @@ class AgentProcess(AgentHandle):
         (self._child or self._start()).forget()
 
     def _start(self) -> _Child:
-        """Agree on the wire format. No agent is loaded before, so no fault is an agent's."""
+        """Agree on the wire format.
+
+        No Python agent is loaded before, so no fault is an agent's. A program is the agent itself.
+        """
+        own = self._command is None and is_program(self.spec)
         try:
             child = self._child = _Child(self._launch())
+        except InvalidInputError as error:
+            if self._loading:
+                raise
+            raise infrastructure_error(str(error)) from error
         except (OSError, ValueError) as error:
+            if own and isinstance(error, OSError):
+                raise self._not_executed(str(error)) from error
             message = f"The agent's process cannot be started: {error}"
             raise infrastructure_error(message) from error
         hello = {
@@ -561,21 +582,38 @@ class AgentProcess(AgentHandle):
             self._restored = False
         except AgentFault as trouble:
             self._end()
-            fault = trouble.fault
+            fault, cause = trouble.fault, trouble.__cause__
+            if own and isinstance(cause, _NotStarted) and cause.executed:
+                said = fault.detail.strip().rpartition("\n")[2]
+                raise self._not_executed(said) from trouble
+            if own and not isinstance(cause, _NotStarted):
+                raise
             message = f"The agent's process does not start properly. {fault.message}"
             raise infrastructure_error(message, fault.detail) from trouble
         return child
 
+    def _not_executed(self, why: str) -> Exception:
+        """The error of a program that the system does not execute; of the user, if it is loaded."""
+        message = f"{program_of(self.spec).command[0]} cannot be executed: {why}."
+        advice = "Compile it for this system, or begin a script with '#!' and its interpreter."
+        if self._loading:
+            return InvalidInputError(message, advice)
+        return agent_error(f"{message} {advice}")
+
     def _launch(self) -> Launch:
         """How the process is started."""
+        own = self._command is None and is_program(self.spec)
+        command = program_of(self.spec).command if own else self._command or HOST
+        limits: dict[str, int] = {}
+        if own and self.limits.memory_mb is not None:  # a Python agent's process limits itself
+            limits["memory"] = self.limits.memory_mb << 20
         if self.sandbox.mechanism is Mechanism.NONE:
-            return Launch(self._command)
-        limits = {}
+            return Launch(command, limits=limits)
         seconds = self.limits.seconds_to_prepare + self.limits.seconds_per_exercise
         limits["RLIMIT_CPU"] = LIFE * ceil(seconds)
         if self.limits.memory_mb is not None:
             limits["memory"] = self.limits.memory_mb << 20
-        return Launch(self._command, self.sandbox, self.spec, limits)
+        return Launch(command, self.sandbox, self.spec, limits)
 
     def _request(self, kind: str, message: Message, seconds: float, doing: str) -> Message:
         """The answer to a message, of the expected kind and within a hard limit."""

@@ -20,7 +20,14 @@ from functools import cache
 from pathlib import Path
 
 from omnimeter.caching import cache_directory
-from omnimeter.catalogue import Kind, files_of, inner_part, place_of
+from omnimeter.catalogue import (
+    Kind,
+    files_of,
+    inner_part,
+    is_program,
+    place_of,
+    program_of,
+)
 from omnimeter.contract import InvalidInputError, Spec
 from omnimeter.interaction import launcher
 
@@ -37,6 +44,7 @@ SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"),
     *(f"/etc/{each}" for each in ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d")),
     *(f"/etc/{each}" for each in ("localtime", "timezone", "nsswitch.conf")),
+    *("/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf"),  # without which Node does not start
 )
 """Where an operating system keeps its programs, and what they need."""
 
@@ -164,7 +172,9 @@ class Launch:
                 if user is not None:
                     os.chown(path, user, user)
         hidden = [os.path.abspath(each) for each in (*self.sandbox.hidden, *_caches())]
-        trees = _trees(hidden)
+        trees, files = _trees(hidden), [] if self.spec is None else sorted(_files(self.spec))
+        for place in [] if self.spec is None else _places(self.spec):
+            (trees if os.path.isdir(place) else files).append(place)
         here = os.path.abspath(place_of())
         # Nothing below these is needed; they may lie in one of the trees, or hold one.
         places = dict.fromkeys((here, os.getcwd()))
@@ -183,7 +193,7 @@ class Launch:
             "command": [executable, *self.program[1:]],
             "directory": here,
             "trees": trees,
-            "files": sorted(_files(self.spec)) if self.spec is not None else [],
+            "files": files,
             "hidden": hidden,
             "user": user,
             "limits": limits,
@@ -205,9 +215,15 @@ SETTINGS = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "NUMBA_NUM_THREADS": "1",
+    "OMNIMETER_AGENT": "1",  # see is_agents_process
     "PYTHONHASHSEED": "0",  # the order of a set of texts is the same in every process
 }
 """Environment variables of every agent's process."""
+
+
+def is_agents_process() -> bool:
+    """Whether this process was started for an agent, and is limited and contained as such."""
+    return os.environ.get("OMNIMETER_AGENT") == "1"
 
 
 def _short_environment(temporary: str) -> dict[str, str]:
@@ -260,6 +276,15 @@ def _files(spec: Spec) -> Iterator[str]:
             yield from {os.path.abspath(each), os.path.realpath(each)}
     if inner := inner_part(Kind.AGENT, spec, "agent"):
         yield from _files(inner)
+
+
+def _places(spec: Spec) -> Iterator[str]:
+    """What the programs need that an agent is, or is made of: interpreters and their libraries."""
+    if is_program(spec):
+        with suppress(InvalidInputError):  # which its process will say, too
+            yield from program_of(spec).places
+    if inner := inner_part(Kind.AGENT, spec, "agent"):
+        yield from _places(inner)
 
 
 def _trees(hidden: Sequence[str]) -> list[str]:

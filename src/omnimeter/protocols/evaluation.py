@@ -17,10 +17,14 @@ from omnimeter.contract.spec import JsonData
 
 T = TypeVar("T")
 
+TWICE = "Give it once, or under another name: 'AGENT as NAME'."
+
 
 @lru_cache(maxsize=4)
-def _made(spec: Spec, generation: int) -> Protocol:  # noqa: ARG001 - objects may be redefined
+def _made(spec: Spec, generation: int, extended: tuple[int, ...]) -> Protocol:  # noqa: ARG001 - objects may be redefined
     made: Protocol = make(Kind.PROTOCOL, spec)
+    if extended:
+        made.extended = extended
     return made
 
 
@@ -36,12 +40,16 @@ class Evaluation(JsonData):
         agents: The agents that take it.
         traces: Whether what happened is kept interaction by interaction.
         privileged: Whether agents may have views that tell what others have to find out.
+        extended: The sizes (``Protocol.grows``) that it had before, when its results could be seen.
+        seed_told: Whether it was complete before, so that the seed that was drawn for it was told.
     """
 
     protocol: Spec
     agents: tuple[Spec, ...]
     traces: bool = False
     privileged: bool = False
+    extended: tuple[int, ...] = ()
+    seed_told: bool = False
 
     def __post_init__(self) -> None:
         flags: dict[str, object] = {"traces": self.traces, "privileged": self.privileged}
@@ -53,7 +61,7 @@ class Evaluation(JsonData):
         labels = [agent.label for agent in self.agents]
         for label in labels:
             if labels.count(label) > 1:
-                raise InvalidInputError(f"The agent {label} is given twice.", "Give it once.")
+                raise InvalidInputError(f"The agent {label} is given twice.", TWICE)
 
     @property
     def needs_seed(self) -> bool:
@@ -73,7 +81,44 @@ class Evaluation(JsonData):
 
     def make_protocol(self) -> Protocol:
         """The test, ready to propose exercises."""
-        return _made(self.protocol, objects.generation())
+        return _made(self.protocol, objects.generation(), self.extended)
+
+    def continued(
+        self, stored: Evaluation, seed: int | None, outcomes: Callable[[], Outcomes]
+    ) -> Evaluation | None:
+        """This evaluation as one that goes on with a stored one, or ``None`` if it cannot.
+
+        It can if it is the same, but for further agents and a larger size.
+
+        Args:
+            stored: What was evaluated so far.
+            seed: The seed that was drawn for it, if one was.
+            outcomes: Gives what is finished of it.
+        """
+        again = replace(self, extended=stored.extended, seed_told=stored.seed_told)
+        if again == stored:
+            return again
+        before, now = stored.protocol, self.protocol
+        alike = (before.id, before.digest, stored.traces, stored.privileged)
+        if alike != (now.id, now.digest, self.traces, self.privileged):
+            return None
+        names = {*before.parameters, *now.parameters}
+        changed = [n for n in names if before.parameters.get(n) != now.parameters.get(n)]
+        extended = set(stored.extended)
+        if changed:
+            made = self.with_seed(seed).make_protocol()
+            sizes = [each.parameters.get(made.grows) for each in (before, now)]
+            smaller, larger = (each if isinstance(each, int) else 0 for each in sizes)
+            if changed != [made.grows] or made.memory != "fresh" or not 0 < smaller < larger:
+                return None
+            extended |= {smaller} if len(outcomes()) else set()
+        if not {*stored.agents} <= {*self.agents}:
+            return None
+        told = stored.seed_told
+        if seed is not None and not told:
+            done = outcomes().by_agent(stored.agents)
+            told = is_complete(stored.with_seed(seed).make_protocol(), done)
+        return replace(self, extended=tuple(sorted(extended)), seed_told=told)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import islice
-from math import ceil, inf, isfinite
+from math import ceil, floor, inf, isfinite
 from operator import eq
 from statistics import fmean
 from typing import Any, Literal, NamedTuple, overload
@@ -73,6 +73,10 @@ def draw(
     try:
         given = environment_class.numbered(number) if complexity is None else None
         return environment_class.draw(rng, complexity) if given is None else given
+    except InvalidInputError as error:
+        if complexity is None:
+            raise
+        raise _with_nearest(error, environment_class, complexity) from error
     except OmnimeterError:
         raise
     except (Exception, SystemExit) as error:
@@ -81,6 +85,68 @@ def draw(
             f"environment {number}: {error}",
             "omnimeter audit examines the class.",
         ) from error
+
+
+class Complexities(NamedTuple):
+    """Which complexities a class has, as far as a few draws and its own word tell.
+
+    Attributes:
+        lowest: The lowest that can be drawn.
+        highest: The highest.
+        drawn: Those of some draws without a wish, in order.
+    """
+
+    lowest: float
+    highest: float
+    drawn: tuple[float, ...]
+
+
+DRAWS = 64
+"""Environments that are drawn to tell the complexities of a class."""
+
+
+def complexities_of(environment_class: EnvironmentClass) -> Complexities:
+    """Which complexities a class has: always the same answer, within a part of a second."""
+    rng = stream(0, "complexities").generator()
+    draws = (environment_class.draw(rng) for _ in range(DRAWS))
+    drawn = sorted({float(f"{environment_class.complexity(each):.6f}") for each in draws})
+    return Complexities(*environment_class.complexity_range(), tuple(drawn))
+
+
+NEAR = 20
+"""How far from a complexity that a class has not the nearest ones are looked for."""
+
+
+def _with_nearest(
+    error: InvalidInputError, environment_class: EnvironmentClass, wanted: float
+) -> InvalidInputError:
+    """The error of a complexity that a class has not, with the nearest ones that it has."""
+    if "nearest" in str(error).lower():
+        return error
+    try:
+        lowest, highest, drawn = complexities_of(environment_class)
+        if len(drawn) < 2:
+            return error
+        near: list[float] = []
+        for step, start in ((-1, floor(min(wanted, highest))), (1, ceil(max(wanted, lowest)))):
+            tried = range(start, start + step * NEAR, step)
+            near += next(([each] for each in tried if _has(environment_class, each)), [])
+    except Exception:  # what else is wrong with the class is not the question here
+        return error
+    if not near:
+        near = [min(drawn, key=lambda each: abs(each - wanted))]
+    said = " and ".join(dict.fromkeys(f"{each:g}" for each in near))
+    return InvalidInputError(error.message, f"{error.advice} The nearest: {said}.".strip())
+
+
+def _has(environment_class: EnvironmentClass, complexity: float) -> bool:
+    """Whether a class draws an environment of a complexity."""
+    lowest, highest = environment_class.complexity_range()
+    try:
+        rng = stream(0, "complexities").generator()
+        return lowest <= complexity <= highest and bool(environment_class.draw(rng, complexity))
+    except InvalidInputError:
+        return False
 
 
 def payoff_bounds(payoff: Payoff, ranges: Iterable[tuple[float, float]]) -> tuple[float, float]:
@@ -378,10 +444,16 @@ class FixedProtocol(DrawnProtocol):
         return Proposed(self, agent, np.flatnonzero(left))
 
     def score(self, outcomes: Sequence[Outcome]) -> Score:
-        """The mean payoff over the parts, which are strata, with its 95 % interval."""
+        """The mean payoff over the parts, which are strata, with its 95 % interval.
+
+        Of a test that was extended, the one that holds at every number of exercises.
+        """
         outcomes = Outcomes.of(outcomes)
         faults = outcomes.fault_counts()
-        return mean_score(Units.of(outcomes), self.parts, self.bounds(), faults)
+        score = mean_score(Units.of(outcomes), self.parts, self.bounds(), faults)
+        if self.extended and "watched" in score.parts:
+            return replace(score, interval=Interval(*score.parts["watched"]))
+        return score
 
     def expected(self) -> int | None:
         """How many exercises one agent takes."""
@@ -389,7 +461,7 @@ class FixedProtocol(DrawnProtocol):
 
     def describe(self) -> Design:
         """Independent exercises, of the parts in turn."""
-        return replace(super().describe(), parts=self.parts)
+        return replace(super().describe(), parts=self.parts, extended=self.extended)
 
 
 class Proposed(Sequence[Exercise]):

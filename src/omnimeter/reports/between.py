@@ -236,9 +236,10 @@ def between(tests: Sequence[Taken], agent: Spec, reference: Spec) -> Between:
         extremes = tuple(_extremes(chosen, agent, reference))
         ties = len(mine) - wins - losses
         said = replace(said, wins=wins, ties=ties, losses=losses, extremes=extremes)
-    if any(seed.design.precision is not None for seed in seeds):
+    if any(seed.design.sequential for seed in seeds):
         # Under which no interval holds but that of the overall difference.
-        needed = Needed(len(mine), reason="a precision decided how many exercises there are")
+        decided = "a precision" if any(seed.design.precision for seed in seeds) else "what was seen"
+        needed = Needed(len(mine), reason=f"{decided} decided how many exercises there are")
         return replace(said, needed=needed)
     if is_open:
         lines = tuple(_watched_lines(chosen, agent, reference))
@@ -296,7 +297,7 @@ def _overall(tests: Sequence[Taken], agent: Spec, reference: Spec) -> tuple[Comp
         if e.difference is not None and e.low is not None and e.high is not None
     ]
     p, ends, whole = None, None, combined_mean(known)
-    sequential = any(seed.design.precision is not None for seed in seeds)
+    sequential = any(seed.design.sequential for seed in seeds)
     if is_open:  # the intervals of the tests hold at once, so that their mean holds too
         ends = fmean(low for low, _ in of_tests), fmean(high for _, high in of_tests)
         whole = replace(whole, low=ends[0], high=ends[1], bounded=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field, replace
@@ -42,7 +41,7 @@ from omnimeter.reports.page import SIGNS, damage_notes, headline, session_pairs,
 from omnimeter.reports.plotting import inline_svg_and_pdf
 from omnimeter.reports.summary import mark_sentences
 from omnimeter.reports.tables import Table, finite, write_table
-from omnimeter.reports.text import counted, listed, printable
+from omnimeter.reports.text import counted, listed, printable, readable_names
 from omnimeter.results import files
 
 DRAWN_TESTS = 40
@@ -245,14 +244,11 @@ def _labels(study: Study) -> list[str]:
 
 
 def _readable(labels: Iterable[str]) -> Callable[[str], str]:
-    """What makes texts printable: agents of files without folders, where that is unambiguous."""
-    short = {label: re.sub(r"^[^(]*[/\\](?=[^/(]+:)", "", label) for label in labels}
-    counts = Counter(short.values())
-    shorter = {label: name for label, name in short.items() if counts[name] == 1 and name != label}
+    """What makes texts printable: agents of files without folders that are not needed."""
+    named = readable_names(labels)
 
     def readable(text: str) -> str:
-        for label, name in shorter.items():
-            text = text.replace(label, name)
+        text = named(text)
         return printable(re.sub(r"(?<=\d) (?=\d{3}(?!\d)|%)", "\N{NO-BREAK SPACE}", text))
 
     return readable

@@ -250,7 +250,7 @@ def _comparison(
     sound = row.eligibility.is_sound and chosen.eligibility.is_sound
     estimate = stratified_difference(*strata, confidence, support) if count and sound else None
     low, high, p_value, verdict = None, None, None, Verdict.TOO_FEW
-    sequential = any(each.design.precision is not None for each in seeds)
+    sequential = any(each.design.sequential for each in seeds)
     unfinished = len(seeds) < planned or not all(each.complete for each in seeds)
     always, ends = sequential or (planned > 0 and unfinished), None
     if not sound:

@@ -30,6 +30,7 @@ from omnimeter.reports import figures, style, summary, text
 from omnimeter.reports.comparisons import Comparison, Verdict, comparisons
 from omnimeter.reports.degrees import degree_figure, degree_table
 from omnimeter.reports.figures import Figure
+from omnimeter.reports.glossary import terms_in
 from omnimeter.reports.plotting import inline_svg, save_figure
 from omnimeter.reports.scores import (
     EXERCISE,
@@ -46,7 +47,14 @@ from omnimeter.reports.tables import (
     score_table,
     settings_table,
 )
-from omnimeter.reports.text import counted, duration, grouped, listed, printable
+from omnimeter.reports.text import (
+    counted,
+    duration,
+    grouped,
+    listed,
+    printable,
+    readable_names,
+)
 from omnimeter.reports.time_figures import TimeReport, time_report
 from omnimeter.results import files
 
@@ -520,6 +528,7 @@ def templates() -> jinja2.Environment:
         "text": text,
         "colours": style.NAMES,
         "verdicts": {verdict.name.lower(): sign for verdict, sign in _VERDICTS.items()},
+        "terms_in": terms_in,
         "text_columns": TEXT_COLUMNS,
     }
     return environment
@@ -544,6 +553,8 @@ def render(contents: Contents) -> str:
     from markupsafe import Markup
 
     environment = templates()
+    short = readable_names([row.label for row in contents.rows])
+    environment.filters["printable"] = lambda said: printable(short(said))
     # Drawn here, with the names of agents escaped already.
     drawn = {each.name: Markup(inline_svg(each, contents.places)) for each in contents.figures}
     rows, places = contents.rows, contents.places

@@ -402,6 +402,7 @@ def fault_limit_sentence(result: Result) -> str:
 def remarks(result: Result) -> list[str]:
     """What to know of agents before reading their scores; mostly empty."""
     sentences = [
+        extension_sentence(result),
         reproducibility_sentence(result),
         *eligibility_sentences(eligibilities(result)),
         sandbox_sentence(result),
@@ -409,6 +410,22 @@ def remarks(result: Result) -> list[str]:
         attempts_sentence(result),
     ]
     return [sentence for sentence in sentences if sentence]
+
+
+def extension_sentence(result: Result) -> str:
+    """What the intervals are of a test that was extended after its results could be seen."""
+    sizes = result.design.extended
+    if not sizes:
+        return ""
+    said = f"This test had {listed(map(str, sizes))} exercises before it was extended, when its "
+    said += "results could be seen. "
+    known = [score for score in result.scores.values() if score.value is not None]
+    if any("watched" not in score.parts for score in known):
+        return said + (
+            "Its intervals do not allow for that, because payoffs are not bounded: if the results "
+            "were the reason, take them for too short."
+        )
+    return said + "So its intervals are the longer ones that hold at every number of exercises."
 
 
 def precision_sentence(result: Result) -> str:

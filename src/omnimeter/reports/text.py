@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from math import ceil, isfinite, log10
 
 from omnimeter.contract import FaultKind
@@ -113,6 +114,43 @@ def printable(text: str) -> str:
     """The text without characters that no page or figure can show."""
     valid = text.encode("utf-8", "replace").decode("utf-8")
     return "".join("�" if unicodedata.category(sign) in ("Cc", "Cn") else sign for sign in valid)
+
+
+def without_folders(labels: Collection[str]) -> dict[str, str]:
+    """Labels of parts in files, without the folders that are not needed to tell them apart.
+
+    Only those that become shorter: ``/home/me/agents/mine.py:Mine`` is ``mine.py:Mine`` unless
+    there is another of that name, and then ``agents/mine.py:Mine``.
+    """
+    cut = {}
+    for label in labels:
+        if match := re.match(r"^([^(\"]*[/\\\\])(?=[^/\\\\(]+:)", label):
+            cut[label] = re.findall(r"[^/\\\\]*[/\\\\]", match[1]), label[match.end() :]
+    kept = dict.fromkeys(cut, 0)
+
+    def name(label: str) -> str:
+        folders, rest = cut[label]
+        return "".join(folders[len(folders) - kept[label] :]) + rest
+
+    while True:
+        counts = Counter([*map(name, cut), *(each for each in labels if each not in cut)])
+        alike = [e for e in cut if counts[name(e)] > 1 and kept[e] < len(cut[e][0])]
+        if not alike:
+            return {label: name(label) for label in cut if name(label) != label}
+        for label in alike:
+            kept[label] += 1
+
+
+def readable_names(labels: Iterable[str]) -> Callable[[str], str]:
+    """What replaces labels in texts by those ``without_folders``."""
+    shorter = sorted(without_folders(list(labels)).items(), key=lambda pair: -len(pair[0]))
+
+    def readable(text: str) -> str:
+        for label, name in shorter:
+            text = text.replace(label, name)
+        return text
+
+    return readable
 
 
 def short_labels(labels: Iterable[str]) -> dict[str, str]:

@@ -226,12 +226,14 @@ class Key(NamedTuple):
         unsigned: The digests of the shards that an older version had written before there was a
             key, by their paths in the directory.
         sealed: Whether its file has a digest, which it matches; an older version wrote none.
+        next: The fingerprint of the spec that is about to take the place of the other, if one is.
     """
 
     secret: bytes
     spec: str
     unsigned: Mapping[str, str]
     sealed: bool = True
+    next: str = ""
 
     def sign(self, content: bytes) -> str:
         """The signature of some content."""
@@ -264,7 +266,20 @@ def write_key(layout: Layout, spec: str) -> None:
     shards = [layout.outcome_shard(name) for name in layout.shards()]
     shards += [layout.trace_shard(name) for name in layout.trace_shards()]
     unsigned = {_inner(path): _file_digest(path) for path in shards}
-    content = {"key": secrets.token_hex(32), "spec": spec, "unsigned": unsigned}
+    _write_key(layout, {"key": secrets.token_hex(32), "spec": spec, "unsigned": unsigned})
+
+
+def change_key(layout: Layout, key: Key, spec: str, following: str = "") -> None:
+    """Write a key again, for the spec of another fingerprint; or for one, and the ``following``.
+
+    Raises:
+        StoreError: It could not be written.
+    """
+    content = {"key": key.secret.hex(), "spec": spec, "unsigned": dict(key.unsigned)}
+    _write_key(layout, {**content, "next": following} if following else content)
+
+
+def _write_key(layout: Layout, content: Mapping[str, object]) -> None:
     sealed = {**content, "fingerprint": fingerprint(content)}
     write(layout.key, (json.dumps(sealed, indent=2) + "\n").encode(), mode=0o600)
 
@@ -279,7 +294,8 @@ def read_key(layout: Layout) -> Key | None:
         content = dict(json.loads(layout.key.read_bytes()))
         seal = content.pop("fingerprint", None)
         secret = bytes.fromhex(content["key"])
-        key = Key(secret, str(content["spec"]), dict(content["unsigned"]), seal is not None)
+        unsigned, following = dict(content["unsigned"]), str(content.get("next", ""))
+        key = Key(secret, str(content["spec"]), unsigned, seal is not None, following)
         if len(secret) != 32 or (key.sealed and seal != fingerprint(content)):
             raise ValueError("it does not match its digest")
     except (FileNotFoundError, NotADirectoryError):

@@ -150,7 +150,7 @@ def read_spec(layout: Layout) -> dict[str, Any]:
     if version > FORMAT:
         raise newer_format_error(layout.spec, version)
     key = files.read_key(layout)
-    if not intact or (key is not None and key.spec != fingerprint(spec)):
+    if not intact or (key is not None and fingerprint(spec) not in (key.spec, key.next)):
         advice = "Restore the original file, or choose another directory with --out."
         raise DamagedError(f"{layout.spec} is not as it was written.", advice)
     if key is None and version > 1:
@@ -191,14 +191,17 @@ def check_same(layout: Layout, spec: Mapping[str, Any]) -> None:
     stored, wanted = read_spec(layout), json.loads(canonical_json(spec))
     if fingerprint(stored) == fingerprint(wanted):
         return
-    differences = list(_differences(stored, wanted, ""))
+    before, now = (
+        {name: value for name, value in each.items() if name not in ("extended", "seed_told")}
+        for each in (stored, wanted)
+    )
+    differences = list(_differences(before, now, ""))
     if len(differences) > 3:
         differences[3:] = ["and more"]
     raise StoreError(
         f"{layout.root} holds another evaluation: {'; '.join(differences)}.",
-        "Choose another directory with --out, or give the same settings to continue this one. "
-        "Further agents or exercises of the same test and seed are put together afterwards: "
-        f"omnimeter report {layout.root} NEW --out FILE.",
+        "Choose another directory with --out, or give the same settings to continue this one, with "
+        "all of its agents and perhaps others, and as many exercises or more.",
     )
 
 

@@ -395,6 +395,7 @@ def open_writer(
     seeds: Iterable[int] = (),
     specs: Iterable[Spec] = (),
     secret: int | None = None,
+    replaces: Mapping[str, Any] | None = None,
 ) -> Iterator[Writer]:
     """Create an evaluation or continue it; no other process can write it meanwhile.
 
@@ -404,6 +405,7 @@ def open_writer(
         seeds: The root seeds, for the provenance, as far as they are not secret.
         specs: The specs of the parts that are used, for the provenance.
         secret: The seed that was drawn for it, if it is new; one that goes on has its own.
+        replaces: The spec of a smaller evaluation with which this one goes on, if it is there.
 
     Raises:
         StoreError: The directory is in use, damaged, of something else or cannot be written.
@@ -419,6 +421,8 @@ def open_writer(
     files.make_directory(layout.root, mode=0o700)
     files.refuse_links(layout)
     with files.locked(layout):
+        if replaces is not None:
+            _replace(layout, replaces, spec)
         _begin(layout, spec, secret)
         for directory in (layout.root, layout.provenance, layout.outcomes, layout.traces):
             files.make_directory(directory)
@@ -439,6 +443,21 @@ def open_writer(
             yield writer
         finally:
             writer._closed = True
+
+
+def _replace(layout: Layout, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Put the spec of a larger evaluation in the place of a smaller one's, if that is there.
+
+    At every moment the key is that of the spec: whatever interrupts this, either evaluation is
+    whole.
+    """
+    plain = [fingerprint(json.loads(canonical_json(each))) for each in (old, new)]
+    key = files.read_key(layout)
+    if key is None or fingerprint(read_spec(layout)) != plain[0]:
+        return
+    files.change_key(layout, key, *plain)
+    write_spec(layout, new, read_seed(layout))
+    files.change_key(layout, key, plain[1])
 
 
 def _begin(layout: Layout, spec: Mapping[str, Any], secret: int | None) -> None:
