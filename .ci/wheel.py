@@ -15,9 +15,8 @@ def do(*command: object) -> str:
     """The output of a command, which must succeed."""
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(
-            f"{' '.join(map(str, command))}\nleft with {done.returncode}:\n{done.stdout}{done.stderr}"
-        )
+        typed = " ".join(map(str, command))
+        sys.exit(f"{typed}\nleft with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
