@@ -371,8 +371,8 @@ class ExerciseRunner:
         if first.budget.wall_limit is None:  # real time would be lost by starting a new process
             others = [each for each in self._processes if each not in specs]
             room = KEPT_PROCESSES - len(specs)
-            together = contains(self._sandboxing) and not _is_real(first)
-            self.close(keep=(*specs, *others[max(0, len(others) - room) :]) if together else specs)
+            shared = contains(self._sandboxing) and not _is_real(first)
+            self.close(keep=(*specs, *others[max(0, len(others) - room) :]) if shared else specs)
         runs = [[each] for each in exercises]
         if first.joint:
             runs = [list(group) for _, group in groupby(exercises, run_of)]
