@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: setup demo test checks check-js test-slow test-numba test-cluster test-sb3 bench clean
+.PHONY: setup demo test checks check-wheel docs-api check-js test-slow test-numba test-cluster test-sb3 bench clean
 
 setup: $(STAMP)
 
@@ -17,12 +17,12 @@ $(STAMP): pyproject.toml constraints.txt
 		--constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-# A small evaluation of several agents: progress, a table of scores, a report page.
+# Known agents, learners and agents of ten lines take an anytime test and a battery: tables, and a
+# page that compares them.
 demo: $(STAMP)
-	$(BIN)/omnimeter run --class cups --set rule=rest --complexity 3 --complexity 5 --complexity 7 \
-		--agent random --agent 'constant(action=0)' --agent cup-presser \
-		--agent 'cup-presser(choice=first)' \
-		--exercises 60 --interactions 2000 --seed 0 --traces --out evaluations/demo
+	$(BIN)/omnimeter campaign run examples/demo.toml --out evaluations/demonstration
+	$(BIN)/omnimeter campaign results evaluations/demonstration
+	$(BIN)/omnimeter report evaluations/demonstration
 
 # All checks and all tests but the slow ones, on all cores: most of their time is compiling.
 test: checks
@@ -35,6 +35,14 @@ checks: $(STAMP)
 	$(BIN)/lint-imports
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory check-js; \
 		else echo "The types of the pages' JavaScript are not checked: there is no npm."; fi
+
+# The wheel, which users install, in an environment without the tools: half a minute.
+check-wheel: $(STAMP)
+	$(BIN)/python .ci/wheel.py
+
+# The reference of the Python API, from the docstrings.
+docs-api: $(STAMP)
+	$(BIN)/python docs/api.py
 
 # The types of the pages' JavaScript, which users get as it is: only this check needs npm.
 check-js: node_modules/.bin/tsc

@@ -1,6 +1,7 @@
 """The documentation is true: its commands run, its code works, its tables and links are right."""
 
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import typer
 
+import omnimeter as om
 import pages
 from omnimeter.agents.specialists import CupPresser
 from omnimeter.catalogue import forget
@@ -154,6 +156,14 @@ def test_index_leads_to_every_page():
     linked = re.findall(r"\]\(([^)#\s]+)", pages.read(DOCS / "index.md"))
     known = {(DOCS / target).resolve() for target in linked}
     assert {page for page in DOCS.rglob("*.md") if page.name != "index.md"} <= known
+
+
+def test_the_reference_of_the_python_api_is_that_of_the_docstrings():
+    made = runpy.run_path(str(DOCS / "api.py"))["page"]()
+    assert made == pages.read(DOCS / "api.md"), "make docs-api writes docs/api.md anew"
+    for name in (*om.api.__all__, *om.contract.__all__):
+        assert f"\n### {name}\n" in made
+    assert "0x" not in made  # addresses in memory
 
 
 def test_pictures_are_small():

@@ -435,16 +435,16 @@ def test_default_payoffs_count_what_was_left_undone():
         return session.evaluation.protocol.parameters["payoff"]["id"]
 
     short = {"exercises": 2, "clock": "virtual", "seed": 0}
-    by_number = om.evaluate("stopper", "cups", interactions=9, **short)
-    by_time = om.evaluate("stopper", "cups", seconds=9, **short)
-    by_both = om.evaluate("stopper", "cups", interactions=9, seconds=9, **short)
+    by_number = om.evaluate("random", "cups", interactions=9, **short)
+    by_time = om.evaluate("random", "cups", seconds=9, **short)
+    by_both = om.evaluate("random", "cups", interactions=9, seconds=9, **short)
     assert payoff_of(by_number) == "planned-average-v1"
     assert payoff_of(by_time) == payoff_of(by_both) == "diminishing-v1"
-    assert payoff_of(om.test("stopper", "cups", interactions=99, seed=0)) == "planned-average-v1"
-    assert payoff_of(om.test("stopper", "cups", time=9, seed=0)) == "diminishing-v1"
-    timed = om.test("stopper", "cups", time=9, definition=17, seed=0)
+    assert payoff_of(om.test("random", "cups", interactions=99, seed=0)) == "planned-average-v1"
+    assert payoff_of(om.test("random", "cups", time=9, seed=0)) == "diminishing-v1"
+    timed = om.test("random", "cups", time=9, definition=17, seed=0)
     assert payoff_of(timed) == "diminishing-v1"
-    battery = om.evaluate("stopper", battery="thesis-table-6-1", seed=0)
+    battery = om.evaluate("random", battery="thesis-table-6-1", seed=0)
     assert payoff_of(battery) == "planned-average-v1"
 
 

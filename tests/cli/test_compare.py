@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import omnimeter as om
 from omnimeter.cli import main
+from omnimeter.cli.app import app
 
 CUPS = ("-c", "cups", "-i", "40", "--seed", "0")
 CAMPAIGN = """
@@ -64,17 +66,26 @@ def omnimeter(monkeypatch, capsys, tmp_path):
     return type_in
 
 
-@pytest.fixture
-def stored(omnimeter):
+@pytest.fixture(scope="module")
+def evaluations(tmp_path_factory):
     """Three evaluations of one test: of two agents, of a third, and of more exercises."""
+    folder = tmp_path_factory.mktemp("stored")
     for out, agents, number in [
         ("a", ("random", "cup-presser"), "10"),
         ("b", ("q-learning",), "10"),
         ("c", ("random", "cup-presser", "q-learning"), "30"),
     ]:
         chosen = [word for agent in agents for word in ("-a", agent)]
-        code, _, err = omnimeter("run", *chosen, *CUPS, "-n", number, "--out", out)
-        assert code == 0, err
+        command = ["run", *chosen, *CUPS, "-n", number, "--out", str(folder / out)]
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+    return folder
+
+
+@pytest.fixture
+def stored(evaluations, omnimeter):
+    """A copy of these in the present directory."""
+    shutil.copytree(evaluations, Path.cwd(), dirs_exist_ok=True)
     return omnimeter
 
 

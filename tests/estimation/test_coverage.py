@@ -126,7 +126,10 @@ def test_proportions_are_covered_as_documented(count):
     assert 0.95 <= covered.mean() <= 0.98
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [(10, 10), (10, 50), (200, 20)])
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [(10, 50), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((10, 10), (200, 20)))],
+)
 def test_differences_of_independent_samples_are_covered(ours, theirs):
     rng = np.random.default_rng(8)
     first, second = normal(rng, (1_000, ours)), 3 * uniform(rng, (1_000, theirs))
@@ -164,8 +167,17 @@ def test_the_bootstrap_covers_the_interquartile_mean_as_documented(draw, count):
     assert 0.905 <= coverage(estimates) <= 0.975
 
 
-@pytest.mark.parametrize("count", [2, 3, 5])
-@pytest.mark.parametrize("draw", [normal, uniform])
+@pytest.mark.parametrize(
+    ("draw", "count"),
+    [
+        (normal, 2),
+        (uniform, 3),
+        *(
+            pytest.param(draw, count, marks=pytest.mark.slow)
+            for draw, count in ((uniform, 2), (normal, 3), (normal, 5), (uniform, 5))
+        ),
+    ],
+)
 def test_the_mean_of_independent_estimates_is_covered(draw, count):
     rng = np.random.default_rng([12, count])
     estimates = [

@@ -101,8 +101,17 @@ def test_strata_count_with_their_own_spread():
     assert shown / runs > 0.75
 
 
-@pytest.mark.parametrize("effect", [0.2, 0.45])
-@pytest.mark.parametrize("spreads", [(1.0, 0.1, 0.1), (1.0, 0.5, 0.2), (1.0, 1.0, 1.0)])
+@pytest.mark.parametrize(
+    ("spreads", "effect"),
+    [
+        ((1.0, 0.1, 0.1), 0.2),
+        ((1.0, 0.5, 0.2), 0.45),
+        pytest.param((1.0, 0.1, 0.1), 0.45, marks=pytest.mark.slow),
+        pytest.param((1.0, 0.5, 0.2), 0.2, marks=pytest.mark.slow),
+        pytest.param((1.0, 1.0, 1.0), 0.2, marks=pytest.mark.slow),
+        pytest.param((1.0, 1.0, 1.0), 0.45, marks=pytest.mark.slow),
+    ],
+)
 def test_strata_that_spread_unequally_need_no_more_for_being_known_well(effect, spreads):
     """The number has the stated power, and does not grow with the pairs it is computed from."""
     rng, runs = np.random.default_rng(7), 600

@@ -85,8 +85,15 @@ def test_the_distance_of_strata_is_no_uncertainty():
     assert apart.high - apart.low < 0.5 * (plain.high - plain.low)
 
 
-@pytest.mark.parametrize("count", [5, 10, 30])
-@pytest.mark.parametrize("kind", ["normal", "uniform", "three-valued"])
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [
+        pytest.param(kind, count, marks=() if quick else pytest.mark.slow)
+        for kind, few in (("normal", 5), ("uniform", 10), ("three-valued", 30))
+        for count in (5, 10, 30)
+        for quick in [count == few]
+    ],
+)
 def test_the_interval_covers(kind, count):
     rng = np.random.default_rng(11)
     means, spreads = np.array([-0.5, 0.0, 0.6]), np.array([0.3, 0.1, 0.2])

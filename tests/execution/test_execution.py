@@ -1,6 +1,7 @@
 """Running evaluations: the same result however it is run, and nothing finished is lost."""
 
 import signal
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +9,8 @@ from omnimeter.catalogue import Kind, parse
 from omnimeter.contract import FaultKind, InvalidInputError, Spec
 from omnimeter.execution import Isolation, Observer, Options, Sandboxing, evaluate
 from omnimeter.execution.workers import ExerciseRunner, is_isolated
-from omnimeter.interaction.process import Limits
+from omnimeter.interaction.process import AgentProcess, Limits
+from omnimeter.interaction.sandbox import contains
 from omnimeter.protocols import Evaluation, summarise
 from omnimeter.results import Record, open_writer
 
@@ -78,6 +80,94 @@ def test_an_interrupted_run_has_an_answer_and_goes_on(tmp_path, monkeypatch):
     assert whole.complete
     assert whole.scores == clean.scores
     assert stored <= Record(tmp_path / "e").keys()
+
+
+ZERO = """
+from omnimeter import Agent
+class Theirs(Agent):
+    def begin(self, briefing, rng):
+        self.action = int(rng.integers(briefing.actions))
+    def act(self, reward, observation):
+        return self.action
+"""
+
+
+class Ahead(Observer):
+    """Notes how many exercises an agent has ever been ahead of another."""
+
+    def __init__(self):
+        self.most = 0
+
+    def started(self, agents, expected):
+        self.done = dict.fromkeys(agents, 0)
+
+    def finished(self, agent, outcomes):
+        self.done[agent] += len(outcomes)
+        self.most = max(self.most, max(self.done.values()) - min(self.done.values()))
+
+
+@pytest.mark.parametrize(("kind", "batch"), [("isolated", 1), ("compiled", 10), ("one of each", 3)])
+def test_agents_take_turns(tmp_path, monkeypatch, kind, batch):
+    """Whenever it is interrupted, no agent is more than a batch ahead, and it goes on as ever."""
+    monkeypatch.setattr("omnimeter.execution.evaluation.SHARD", 1)
+    theirs = agent_file(tmp_path, RAISES.replace("5 +", "100 +"))
+    agents = {
+        "isolated": (theirs, replace(theirs, name="again")),
+        "compiled": (RANDOM, PRESSER),
+        "one of each": (RANDOM, theirs),
+    }[kind]
+    what = evaluation(*agents, exercises=40)
+    half = run(tmp_path / "e", what, observer=Interrupt(after=18))
+    first, second = (len(half.outcomes[agent]) for agent in agents)
+    assert first + second >= 18
+    assert not half.complete
+    assert abs(first - second) <= batch
+    ahead = Ahead()
+    clean = run(tmp_path / "clean", what, observer=ahead)
+    assert ahead.most <= batch
+    assert run(tmp_path / "e", what).outcomes == clean.outcomes
+
+
+def test_an_agent_that_is_ahead_waits_for_the_others(tmp_path, monkeypatch):
+    """As one is that was alone before."""
+    monkeypatch.setattr("omnimeter.execution.evaluation.SHARD", 1)
+    other = agent_file(tmp_path, RAISES.replace("5 +", "100 +"))
+    what, order = evaluation(RANDOM, other, exercises=40), []
+
+    class Order(Observer):
+        def finished(self, agent, outcomes):
+            order.extend([agent] * len(outcomes))
+
+    with open_writer(tmp_path / "e", what.to_json()) as writer:
+        alone = replace(what, agents=(RANDOM,))
+        evaluate(alone, writer, OPTIONS, Interrupt(after=20))
+        count = len(writer.keys())
+        assert 20 <= count < 40
+        assert evaluate(what, writer, OPTIONS, Order()).complete
+    assert order[:count] == [RANDOM] * count  # known already
+    assert order[count : count + 18] == [other] * 18
+
+
+def test_agents_that_take_turns_keep_their_processes(tmp_path, monkeypatch):
+    """Where that is safe, one is not started anew for each turn."""
+    if not contains(Sandboxing.AUTO):
+        pytest.skip("There is no sandbox: agents do not share a process's children.")
+    begin, started = AgentProcess.__init__, []
+
+    def count(self, agent, *given, **options):
+        started.append(agent)
+        begin(self, agent, *given, **options)
+
+    monkeypatch.setattr(AgentProcess, "__init__", count)
+    theirs = agent_file(tmp_path, RAISES.replace("5 +", "100 +"))
+    agents = theirs, replace(theirs, name="again")
+    run(tmp_path / "e", evaluation(*agents, exercises=20))
+    # One for all exercises, and one for the first of them once more.
+    assert sorted(map(str, started)) == sorted(map(str, agents * 2))
+    started.clear()
+    timed = evaluation(*agents, exercises=20, clock="wall")
+    run(tmp_path / "timed", timed)  # no other agent may use the time that is measured
+    assert len(started) >= 20
 
 
 def test_a_finished_evaluation_runs_nothing_again(tmp_path, monkeypatch):

@@ -213,7 +213,7 @@ def test_a_member_without_its_parameters_is_an_error_beforehand(tmp_path: Path) 
     assert Record(tmp_path / "e").outcomes() == []
 
 
-LEARNERS = [Spec("q-learning-v1"), Spec("follower-v1"), Spec("random-v1")]
+LEARNERS = [Spec("q-learning-v1"), Spec("follower-v1")]
 
 
 def lambda_exercises() -> Iterator[Exercise]:

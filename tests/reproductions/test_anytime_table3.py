@@ -33,8 +33,16 @@ def cell(kind, stage, score=(0.0, -0.01, 0.01), level=(20.0, 19.0, 21.0), levels
     )
 
 
-def small(out, report=silent):
+def small(out, report):
     return table3.reproduce(out, report, early=6, long=3, setups=SMALL)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A small table, and what was reported while it was made."""
+    reports = []
+    out = tmp_path_factory.mktemp("first")
+    return small(out, lambda doing, done: reports.append((doing, done))), reports
 
 
 def test_every_cell_of_the_printed_table_is_there():
@@ -157,10 +165,9 @@ def test_a_test_that_is_stopped_is_the_beginning_of_a_longer_one():
     assert stopped.level.value == pytest.approx(long.course[11].level)
 
 
-def test_a_small_table_is_reproduced_to_the_last_byte(tmp_path):
-    reports = []
-    first = small(tmp_path / "first", lambda doing, done: reports.append((doing, done)))
-    second = small(tmp_path / "second")
+def test_a_small_table_is_reproduced_to_the_last_byte(first, tmp_path):
+    first, reports = first
+    second = small(tmp_path, silent)
     assert first.figures == second.figures
     assert [each.evidence for each in first.statements] == [
         each.evidence for each in second.statements
@@ -173,8 +180,8 @@ def test_a_small_table_is_reproduced_to_the_last_byte(tmp_path):
     assert "automata: random very fast agent" in {doing for doing, _ in reports}
 
 
-def test_an_agent_without_time_stays_at_the_lowest_level_with_0(tmp_path):
-    figures = small(tmp_path).figures
+def test_an_agent_without_time_stays_at_the_lowest_level_with_0(first):
+    figures = first[0].figures
     assert figures["automata.slow.early"] == 0
     assert figures["automata.slow.early.level"] == LOWEST
     assert figures["automata.slow.late.level"] > 0.98 * HIGHEST

@@ -2,18 +2,22 @@
 
 import csv
 import json
+import re
 from dataclasses import replace
 from math import inf
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from omnimeter.catalogue import Kind, forget, listing
 from omnimeter.cli import reproduce
+from omnimeter.cli.app import app
 from omnimeter.estimation import Estimate
 from omnimeter.payoffs import Diminishing, Total
 from omnimeter.reproductions import payoff_table, shared, stopping, students
-from omnimeter.reproductions.shared import Comparison, Reproduced, Statement
+from omnimeter.reproductions.shared import Comparison, Reproduced, Statement, Verdict
 
 
 @pytest.fixture
@@ -343,12 +347,106 @@ def test_figures_are_the_same_bytes_each_time(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("holds", "reason", "agrees"),
-    [(True, "", True), (None, "", True), (False, "because", True), (False, "", False)],
+    ("holds", "reason", "verdict"),
+    [
+        (True, "", "agrees"),
+        (True, "unused", "agrees"),
+        (None, "", None),
+        (False, "because", "differs, explained"),
+        (False, "", "differs"),
+    ],
 )
-def test_only_an_unexplained_difference_disagrees(holds, reason, agrees):
+def test_only_an_unexplained_difference_disagrees(holds, reason, verdict):
     statement = Statement("claim", "evidence", holds, reason)
-    assert Reproduced("name", "title", [statement], {}).agrees is agrees
+    result = Reproduced("students", "title", [Statement("other", "", True), statement], {})
+    assert statement.verdict == verdict
+    assert result.verdict == (verdict or "agrees")
+    assert result.agrees is (verdict != "differs")
+    data = result.to_json()
+    explained = verdict == "differs, explained"
+    assert data["statements"][1]["verdict"] == verdict
+    assert data["statements"][1]["findings"] == result.findings * explained
+    assert data["statements"][0]["findings"] == ""
+
+
+def test_the_worst_verdict_is_that_of_the_whole():
+    explained, unexplained = Statement("", "", False, "because"), Statement("", "", False)
+    assert Reproduced("x", "", [unexplained, explained], {}).verdict is Verdict.DIFFERS
+    assert Reproduced("x", "", [], {}).verdict is Verdict.AGREES
+
+
+def test_every_experiment_has_a_section_of_findings():
+    root = Path(__file__).parents[2]
+    headings = re.findall(r"^#+ (.+)$", (root / "docs/findings.md").read_text(), re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
+    known = {entry.id.rpartition("-v")[0] for entry in listing(Kind.REPRODUCTION)}
+    assert set(shared.FINDINGS) == known
+    for name in known:
+        page, _, anchor = Reproduced(name, "", [], {}).findings.partition("#")
+        assert (root / page).exists()
+        assert anchor in anchors
+
+
+EXPERIMENT = """
+from omnimeter.reproductions.shared import Reproduced, Statement
+import omnimeter as om
+
+def experiment(out, tell):
+    tell("first", 0.5)
+    tell("second", 0.75)
+    {body}
+    reason = "the paper rounds"
+    return Reproduced("mine", "Mine", [Statement("a claim", "numbers", {holds}, {reason})], {{}})
+"""
+
+
+@pytest.fixture
+def experiment(tmp_path, monkeypatch):
+    """Carries out an experiment from a file; its exit code."""
+    monkeypatch.chdir(tmp_path)
+
+    def carry_out(body="pass", holds=True, reason="''"):
+        text = EXPERIMENT.format(body=body, holds=holds, reason=reason)
+        (tmp_path / "mine.py").write_text(text)
+        forget()
+        return CliRunner().invoke(app, ["reproduce", "mine.py:experiment"])
+
+    return carry_out
+
+
+@pytest.mark.parametrize(
+    ("holds", "reason", "told", "code"),
+    [
+        (True, "''", "agrees: a claim", 0),
+        (False, "reason", "differs, explained: a claim", 0),
+        (False, "''", "differs: a claim", 1),
+    ],
+)
+def test_the_exit_code_tells_the_verdict(experiment, holds, reason, told, code):
+    done = experiment(holds=holds, reason=reason)
+    assert (done.exit_code, told in done.stdout) == (code, True), done.output
+    assert ("because: the paper rounds" in done.stdout) is (told[:10] == "differs, e")
+    assert f"verdict: {told.removesuffix(': a claim')} (" in done.stdout
+
+
+def test_progress_is_told_where_there_is_no_terminal(experiment, monkeypatch):
+    assert "0.5" not in experiment().stderr
+    monkeypatch.setattr(reproduce, "LINES", 0.0)
+    done = experiment()
+    assert "Reproducing mine: 50% after 0 s. first\n" in done.stderr
+    assert "Reproducing mine: 75% after 0 s. second\n" in done.stderr
+    assert "Reproducing" not in done.stdout
+
+
+def test_an_interrupted_experiment_tells_what_is_kept(experiment):
+    interrupt = "raise KeyboardInterrupt"
+    done = experiment(interrupt)
+    assert done.exit_code == 130
+    assert "Interrupted. Nothing is kept: the same command begins anew.\n" in done.stderr
+    stored = "om.evaluate('random', 'cups', exercises=2, interactions=9, seed=0, out=out / 'one')"
+    done = experiment(f"{stored}; {interrupt}")
+    kept = "Interrupted. Kept in reproductions/mine: 2 finished exercises of 1 evaluation."
+    assert f"{kept} The same command goes on there.\n" in done.stderr
 
 
 def test_an_unwritable_path_is_reported_clearly(tmp_path):

@@ -162,7 +162,7 @@ def reproduce(
     progress: Callable[[str, float], None] | None = None,
     **options: Any,
 ) -> Reproduced:
-    """Run an experiment of a paper; ``agrees`` says whether our results are the published ones.
+    """Run an experiment of a paper; ``verdict`` says whether our results are the published ones.
 
     Args:
         name: Its id (``list_reproductions()``), with parameters if it has some.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from omnimeter.reproductions.shared import Reproduced
+
+
+LINES = 10.0
+"""Seconds between two lines about the progress where no bar can be shown."""
 
 
 def reproduce(
@@ -43,7 +48,7 @@ def reproduce(
 ) -> None:
     """Run an experiment of a paper and say whether we agree.
 
-    Leaves with 1 when something differs from the paper without a written reason.
+    Leaves with 1 when something differs from the paper without a known reason.
     """
     from omnimeter.api import reproduce as repeat
     from omnimeter.catalogue import Kind, parse
@@ -55,14 +60,27 @@ def reproduce(
     given = {name: value for name, value in asked.items() if value}
     with ExitStack() as shown:
         bars: list[Progress] = []  # shown as soon as something is done, not before an error
+        begun = monotonic()
+        told = begun
 
         def tell(doing: str, done: float) -> None:
+            nonlocal told
             if not bars:
                 bars.append(shown.enter_context(progress(hidden=json)))
                 bars[0].add_task(f"Reproducing {short}", total=100, note="")
             bars[0].update(bars[0].task_ids[0], completed=int(100 * done), note=doing)
+            moving = bars[0].console.is_terminal and not json
+            if not moving and done < 1 and monotonic() - told >= LINES:
+                told = monotonic()
+                line = f"Reproducing {short}: {done:.0%} after {told - begun:.0f} s. {doing}"
+                typer.echo(line.rstrip(), err=True)
 
-        result = repeat(name, out=directory, progress=tell, **given)
+        try:
+            result = repeat(name, out=directory, progress=tell, **given)
+        except KeyboardInterrupt:
+            shown.close()  # the bars
+            typer.echo(_kept(directory), err=True)
+            raise
         tell("", 1.0)
     if json:
         print_json(result.to_json())
@@ -72,8 +90,29 @@ def reproduce(
         raise typer.Exit(1)
 
 
+def _kept(directory: Path) -> str:
+    """What an interrupted experiment leaves, and what the same command would do."""
+    from omnimeter.contract.errors import StoreError
+    from omnimeter.results import Record
+
+    exercises = evaluations = 0
+    for spec in directory.rglob("spec.json"):
+        with suppress(StoreError):  # it is told when the command goes on
+            exercises += len(Record(spec.parent).keys())
+            evaluations += 1
+    if not exercises:
+        return "Interrupted. Nothing is kept: the same command begins anew."
+    plural = "s" if evaluations > 1 else ""
+    return (
+        f"Interrupted. Kept in {directory}: {exercises} finished exercises of {evaluations} "
+        f"evaluation{plural}. The same command goes on there."
+    )
+
+
 def print_result(result: Reproduced) -> None:
     """Print the table, the statements and the paths of the files of a reproduction."""
+    from omnimeter.reproductions.shared import Verdict
+
     out = console()
     out.print(f"[bold]{result.title}[/bold]\n")
     if len(result.rows) > 30:
@@ -85,15 +124,21 @@ def print_result(result: Reproduced) -> None:
     if result.comparisons:
         out.print("[italic]Printed numbers beside ours; z is the difference in standard errors")
         _print_rows([each.record() for each in result.comparisons])
+    colours = {Verdict.AGREES: "green", Verdict.EXPLAINED: "yellow", Verdict.DIFFERS: "red"}
+    counts = dict.fromkeys(Verdict, 0)
     for each in result.statements:
-        sign = "[yellow]differs[/yellow]" if each.reason else "[red]DIFFERS[/red]"
-        if each.holds is None:
-            sign = "[dim]ours   [/dim]"
-        elif each.holds:
-            sign = "[green]agrees [/green]"
-        out.print(f"{sign} {each.claim}\n        {each.evidence}")
-        if each.reason:
+        sign = "[dim]ours[/dim]"
+        if each.verdict is not None:
+            sign = f"[{colours[each.verdict]}]{each.verdict}[/{colours[each.verdict]}]"
+            counts[each.verdict] += 1
+        out.print(f"{sign}: {each.claim}\n        {each.evidence}")
+        if each.verdict is Verdict.EXPLAINED:
             out.print(f"        [yellow]because:[/yellow] {each.reason}")
+            if result.findings:
+                out.print(f"        see {result.findings}", soft_wrap=True)
+    if any(counts.values()):
+        parts = (f"{verdict}: {count}" for verdict, count in counts.items())
+        out.print(f"\n[bold]verdict: {result.verdict}[/bold] ({'; '.join(parts)})")
     out.print()
     for name, path in result.files.items():
         out.print(f"{name}: {path}", soft_wrap=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, M
 from collections.abc import Set as AbstractSet
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from heapq import heappop, heappush
 from itertools import chain, count
 from math import inf
 from operator import itemgetter
@@ -49,6 +50,7 @@ from omnimeter.execution.workers import (
     is_isolated,
     make_agent,
     run_of,
+    starts_anew,
 )
 from omnimeter.protocols.evaluation import Evaluation, Result, judge
 from omnimeter.protocols.sample import KEPT
@@ -65,6 +67,9 @@ STEPS = 32
 
 CHECKED = 256
 """Exercises that are drawn before anything is run, to see whether that can be done."""
+
+TURN = 2.0
+"""Seconds in a row for an agent whose process ends when another agent's exercises begin."""
 
 SLICE = KEPT
 """Exercises of an agent in one slice at the most, so that the next agent's are already drawn."""
@@ -475,38 +480,51 @@ class Run:
         return proposed
 
     def _slices(self) -> dict[Spec, list[Exercise]]:
-        """The next slice of each agent in which something is left to do."""
-        proposed = {}
-        for agent, done in self._stored.items():
-            exercises = self.protocol.propose(agent, [])
-            if agent not in self._ahead:
-                cut = slices(exercises, self._options) if self._part is None else [self._part]
+        """The next slice in which something is left to do, of the agents that are behind others."""
+        given = {agent: self.protocol.propose(agent, []) for agent in self._stored}
+        if not self._ahead:  # all of them as short as those of the slowest
+            size = min((slice_size(each, self._options) for each in given.values()), default=1)
+            for agent, exercises in given.items():
+                cut = slices(len(exercises), size) if self._part is None else [self._part]
                 self._ahead[agent] = deque(cut)
+        left: dict[Spec, tuple[int, list[Exercise]]] = {}
+        for agent, done in self._stored.items():
             ahead = self._ahead[agent]
-            while ahead and agent not in proposed and agent not in self._rows.stopped:
-                part = ahead.popleft()
+            while ahead and agent not in left and agent not in self._rows.stopped:
+                part = ahead[0]
                 own = done[slice(*np.searchsorted(done.numbers, [part.start, part.stop]).tolist())]
+                new: list[Exercise] = []
                 if len(own) < len(part):
                     finished = set(own.keys.tolist())
-                    given = list(exercises[part.start : part.stop])
-                    if left := [each for each in given if int(each.key, 16) not in finished]:
-                        proposed[agent] = left
+                    exercises = given[agent][part.start : part.stop]
+                    new = [each for each in exercises if int(each.key, 16) not in finished]
+                if new:
+                    left[agent] = part.start, new
+                else:
+                    ahead.popleft()
+        first = min((start for start, _ in left.values()), default=0)
+        proposed = {agent: new for agent, (start, new) in left.items() if start == first}
+        for agent in proposed:
+            self._ahead[agent].popleft()
         return proposed
 
 
-def slices(exercises: Sequence[Exercise], options: Options) -> list[range]:
-    """The slices in which an agent takes its exercises: each is a second's work or so.
+def slice_size(exercises: Sequence[Exercise], options: Options) -> int:
+    """How many exercises an agent takes in a slice, which is a second's work or so.
 
-    They depend on the test and the agent, and not on the number of processes.
+    It depends on the test and the agent, and not on the number of processes.
     """
     if not len(exercises):
-        return []
-    first, total = exercises[0], len(exercises)
+        return SLICE
+    first = exercises[0]
     length = max(1, first.budget.max_interactions)
     if batch_size(first, options) > 1:
-        size = max(1, min(SLICE, COMPILED_SLICE // length))
-    else:
-        size = max(1, min(SLICE, SLOW_SLICE // length, -(-total // SLOW_SLICES)))
+        return max(1, min(SLICE, COMPILED_SLICE // length))
+    return max(1, min(SLICE, SLOW_SLICE // length, -(-len(exercises) // SLOW_SLICES)))
+
+
+def slices(total: int, size: int) -> list[range]:
+    """So many exercises, cut into slices of this size."""
     return [range(start, min(start + size, total)) for start in range(0, total, size)]
 
 
@@ -603,21 +621,21 @@ def jobs(
 ) -> Iterator[Job]:
     """Portions of work, small enough to be spread and to show progress.
 
-    One agent or joint run after the other, so that processes can be kept for them. The classes
-    take turns, so that an interrupted evaluation has had about the same share of each. A sequence
-    whose memory is ``carried`` is one job. Exercises whose keys are in ``checks`` are run again.
-    ``prepared`` is what agents prepared in an offline phase.
+    The agents take turns, and of each the classes, so that an interrupted evaluation has had about
+    the same share of each. A sequence whose memory is ``carried`` is one job. Exercises whose keys
+    are in ``checks`` are run again. ``prepared`` is what agents prepared in an offline phase.
     """
 
     def check(work: Sequence[Exercise]) -> str | None:
         return next((each.key for each in work if each.key in checks), None) if checks else None
 
     exercises = [exercise for each in proposed.values() for exercise in each]
+    turns: list[deque[Job]] = []
     for taken in _grouped(exercises, agents_of):
         offline = (prepared or {}).get(taken[0].agent)
         if memory == "carried":
             sequence = tuple(chain.from_iterable(_grouped(taken, run_of)))
-            yield Job(sequence, payoff, keep, memory, check(sequence), offline)
+            turns.append(deque([Job(sequence, payoff, keep, memory, check(sequence), offline)]))
             continue
         portions = []  # with the share of the exercises in their class that comes before them
         for alike in _grouped(taken, lambda exercise: exercise.environment_class):
@@ -628,8 +646,38 @@ def jobs(
             for first in range(0, len(runs), size):
                 work = tuple(chain.from_iterable(runs[first : first + size]))
                 portions.append((first / len(runs), work))
-        for _, work in sorted(portions, key=itemgetter(0)):
-            yield Job(work, payoff, keep, check=check(work), prepared=offline)
+        portions.sort(key=itemgetter(0))
+        turns.append(
+            deque(
+                Job(work, payoff, keep, check=check(work), prepared=offline) for _, work in portions
+            )
+        )
+    yield from _in_turn(turns, options)
+
+
+def _in_turn(jobs_of: Sequence[deque[Job]], options: Options) -> Iterator[Job]:
+    """The jobs of several agents, always one of those that have begun the fewest exercises.
+
+    An agent whose process is started anew for each turn goes on for ``TURN`` seconds.
+    """
+    isolated = sum(
+        any(is_isolated(agent, options.isolation) for agent in own[0].agents) for own in jobs_of
+    )
+    queue = [(0, place) for place in range(len(jobs_of))]
+    while queue:
+        begun, place = heappop(queue)
+        own = jobs_of[place]
+        first = own[0].exercises[0]
+        long = isolated > 1 and starts_anew(first, options, isolated)
+        end = monotonic() + TURN * long
+        while own:
+            job = own.popleft()
+            begun += job.results
+            yield job
+            if monotonic() >= end:
+                break
+        if own:
+            heappush(queue, (begun, place))
 
 
 def _grouped(

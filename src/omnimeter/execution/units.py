@@ -23,9 +23,9 @@ from omnimeter.contract import Outcome, Outcomes, Protocol, Spec
 from omnimeter.contract.errors import DamagedError, StoreError
 from omnimeter.contract.outcomes import INFRASTRUCTURE, Stop, stopped_at
 from omnimeter.contract.spec import fingerprint
-from omnimeter.execution.evaluation import Run, slices
+from omnimeter.execution.evaluation import Run, slice_size, slices
 from omnimeter.execution.pool import Work, WorkerPool, work_within, worker_pool
-from omnimeter.execution.workers import MARGIN, TRIES, End, ExerciseRunner, Options, is_isolated
+from omnimeter.execution.workers import MARGIN, TRIES, End, ExerciseRunner, Options
 from omnimeter.protocols import Evaluation
 from omnimeter.results import files
 
@@ -107,8 +107,7 @@ def units_of(directory: Path) -> list[Unit]:
 def units_in(evaluation: Evaluation, directory: Path, options: Options | None = None) -> list[Unit]:
     """The units of an evaluation that is, or is going to be, in a directory.
 
-    Agents take turns, so that an interrupted evaluation has had about the same share of each. Those
-    in processes of their own come one after the other, so that these can be kept.
+    Agents take turns, so that an interrupted evaluation has had about the same share of each.
     """
     protocol, where = evaluation.make_protocol(), str(directory.absolute())
     options = options or Options()
@@ -121,10 +120,9 @@ def units_in(evaluation: Evaluation, directory: Path, options: Options | None = 
         if not total or not _is_sliced(protocol) or exercises[0].preparation is not None:
             units.append((0.0, Unit(where, agents, options=options)))
             continue
-        kept = any(is_isolated(agent, options.isolation) for agent in agents)
-        for part in slices(exercises, options):
+        for part in slices(total, slice_size(exercises, options)):
             unit = Unit(where, agents, part.start, part.stop, options)
-            units.append((1.0 if kept else part.start / total, unit))
+            units.append((part.start / total, unit))
     return [unit for _, unit in sorted(units, key=lambda pair: pair[0])]
 
 

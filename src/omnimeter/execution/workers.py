@@ -79,6 +79,9 @@ LONGEST_TIMER = 1e8
 PAST = "past"
 """The remark on an outcome with the seconds of its answers that were taken from a journal."""
 
+KEPT_PROCESSES = 8
+"""Processes of agents at the most that are kept while other agents take exercises."""
+
 MARGIN = 60.0
 """Seconds beyond its limit after which an exercise is ended from outside. Starting an agent's
 process and compiling count in them, and the loop's own end comes first."""
@@ -201,6 +204,28 @@ def is_checkable(exercise: Exercise) -> bool:
         return False
     made = make_environment_class(exercise.environment_class)
     return not can_run_compiled(made, [make_agent(agent)], exercise)
+
+
+def _is_real(exercise: Exercise) -> bool:
+    """Whether real time counts in an exercise: no process of another agent may use it meanwhile."""
+    timed = exercise.clock.kind is ClockKind.WALL or exercise.timeout is not None
+    return timed or exercise.measured or exercise.preparation is not None
+
+
+def starts_anew(exercise: Exercise, options: Options, isolated: int) -> bool:
+    """Whether an agent with a process of its own gets a new one after exercises of others.
+
+    Args:
+        exercise: One of the agent's.
+        options: How it is run.
+        isolated: How many agents take turns that have processes of their own.
+    """
+    if exercise.budget.wall_limit is not None:
+        return False
+    if not any(is_isolated(agent, options.isolation) for agent in agents_of(exercise)):
+        return False
+    few = isolated <= KEPT_PROCESSES and contains(options.sandboxing)
+    return not few or _is_real(exercise)
 
 
 def agents_of(exercise: Exercise) -> tuple[Spec, ...]:
@@ -352,7 +377,10 @@ class ExerciseRunner:
                 yield failed(self._prepared.fault)
             return
         if first.budget.wall_limit is None:  # real time would be lost by starting a new process
-            self.close(keep=specs)
+            others = [each for each in self._processes if each not in specs]
+            room = KEPT_PROCESSES - len(specs)
+            shared = contains(self._sandboxing) and not _is_real(first)
+            self.close(keep=(*specs, *others[max(0, len(others) - room) :]) if shared else specs)
         runs = [[each] for each in exercises]
         if first.joint:
             runs = [list(group) for _, group in groupby(exercises, run_of)]
@@ -459,7 +487,9 @@ class ExerciseRunner:
                 if told:
                     restore(made, *told)
             return kept[agent]
-        if agent not in self._processes:
+        if agent in self._processes:
+            self._processes[agent] = self._processes.pop(agent)  # the last that was used
+        else:
             carry, (prior, prepared) = self._carried is not None, told or (None, None)
             self._processes[agent] = AgentProcess(
                 agent,

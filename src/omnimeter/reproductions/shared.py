@@ -6,6 +6,7 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from math import copysign, inf, sqrt
 from pathlib import Path
 from statistics import NormalDist
@@ -31,6 +32,28 @@ from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, run_singl
 from omnimeter.kernels import AgentKernels, kernel
 from omnimeter.reports.tables import finite
 
+FINDINGS = {
+    "anytime-cheat": "the-cheat",
+    "anytime-convergence": "how-scores-converge",
+    "anytime-speed": "what-speed-is-worth",
+    "anytime-table3": "three-kinds-of-agents-early-later-and-late",
+    "brl-accurate": "bayesian-rl",
+    "brl-inaccurate": "bayesian-rl",
+    "lambda-battery": "lambda",
+    "lambda-complexity": "lambda",
+    "lambda-generated": "lambda",
+    "lambda-simple": "lambda",
+    "lambda-social": "lambda",
+    "lambda-tuning": "lambda",
+    "payoff-table": "the-comparison-table",
+    "perturbation-measures": "perturbation-tolerance",
+    "perturbation-tolerance": "perturbation-tolerance",
+    "stopping": "stopping",
+    "students": "the-students",
+    "tolerance-curves": "perturbation-tolerance",
+}
+"""The section of ``docs/findings.md`` that explains where a reproduction differs, by its name."""
+
 Report = Callable[[str, float], None]
 """Called with what is being done and which share of the whole is finished."""
 
@@ -44,21 +67,38 @@ def silent(doing: str, done: float) -> None:
     """Report nothing."""
 
 
+class Verdict(StrEnum):
+    """What our runs say of a claim; the last is the only failure."""
+
+    AGREES = "agrees"
+    EXPLAINED = "differs, explained"
+    DIFFERS = "differs"
+
+
 @dataclass(frozen=True)
 class Statement:
-    """A claim of the paper, and whether our runs agree with it.
+    """A claim of the paper, and whether our runs agree with it: the verdict.
 
     Attributes:
         claim: What the paper says, paraphrased.
         evidence: What our runs show, with numbers.
         holds: Whether they agree; ``None`` where the paper gives nothing to compare with.
-        reason: Why we differ, where we know it. A difference with a reason is not a failure.
+        reason: Why we differ, where that is known and tested. Such a difference is no failure.
     """
 
     claim: str
     evidence: str
     holds: bool | None
     reason: str = ""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether they agree; ``None`` where there is nothing to compare with."""
+        if self.holds is None:
+            return None
+        if self.holds:
+            return Verdict.AGREES
+        return Verdict.EXPLAINED if self.reason else Verdict.DIFFERS
 
 
 @dataclass(frozen=True)
@@ -170,22 +210,40 @@ class Reproduced:
     columns: Sequence[str] = ()
 
     @property
+    def verdict(self) -> Verdict:
+        """The worst verdict of its statements."""
+        given = {each.verdict for each in self.statements}
+        return next((each for each in reversed(Verdict) if each in given), Verdict.AGREES)
+
+    @property
     def agrees(self) -> bool:
         """Whether every difference has a written reason."""
-        return all(each.holds is not False or each.reason for each in self.statements)
+        return self.verdict is not Verdict.DIFFERS
+
+    @property
+    def findings(self) -> str:
+        """Where the differences are explained at length; empty of a third party's experiment."""
+        section = FINDINGS.get(self.name)
+        return f"docs/findings.md#{section}" if section else ""
 
     def to_json(self) -> dict[str, Any]:
         """One object for programs."""
         data: dict[str, Any] = {
             "name": self.name,
+            "verdict": self.verdict,
             "agrees": self.agrees,
             "figures": dict(self.figures),
             "rows": [dict(row) for row in self.rows],
             "comparisons": [each.record() for each in self.comparisons],
-            "statements": [asdict(statement) for statement in self.statements],
+            "statements": [self._statement(each) for each in self.statements],
             "files": {name: str(path) for name, path in self.files.items()},
         }
         return dict(finite(data))
+
+    def _statement(self, statement: Statement) -> dict[str, Any]:
+        verdict = statement.verdict
+        findings = self.findings if verdict is Verdict.EXPLAINED else ""
+        return {**asdict(statement), "verdict": verdict, "findings": findings}
 
 
 # Runs.
