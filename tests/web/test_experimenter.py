@@ -168,6 +168,11 @@ def test_the_table_says_the_same_after_a_restart_of_the_server(tmp_path):
         client.websocket_connect("/api/studies/study/ws", headers=OWN) as table,
     ):
         shown = changes_until(table, bool)
+        for what in ("events", "answers"):
+            path = f"/api/studies/study/{what}.csv"
+            assert "p0003" not in {each["participant"] for each in rows_of(client, path)}
+            disposition = client.get(path).headers["content-disposition"]
+            assert f'"study-{what}-incomplete.csv"' in disposition
     assert (shown["p0001"]["exercise"], shown["p0001"]["step"]) == (2, 1)
     assert shown["p0002"]["stage"] == "declined"
     assert shown["p0003"]["stage"] == "damaged"

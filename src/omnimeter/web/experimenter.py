@@ -29,7 +29,15 @@ from omnimeter.results import files
 from omnimeter.web import STATIC
 from omnimeter.web.attendance import Attendance, Attendances
 from omnimeter.web.live import push_changes
-from omnimeter.web.records import Attended, answer_columns, answers, attended, happened, named
+from omnimeter.web.records import (
+    Attended,
+    Damaged,
+    answer_columns,
+    answers,
+    attended,
+    happened,
+    named,
+)
 from omnimeter.web.security import Rate, json_of, refused_names
 from omnimeter.web.studies import STANDARD, Design, Participant, Study
 
@@ -237,13 +245,37 @@ class Studies:
         return known[1]
 
 
-def _csv(name: str, columns: Iterable[str], rows: Iterable[Mapping[str, object]]) -> Response:
-    """A download of a table; no cell is a formula for spreadsheets."""
+def _csv(study: Study, what: str, start: str) -> Response:
+    """The download of a table; no cell is a formula for spreadsheets.
+
+    Participants with a damaged log are left out: the name of the file says that it is incomplete,
+    and the table of participants which they are.
+
+    Args:
+        study: The study.
+        what: Which table.
+        start: How the address of the server begins.
+
+    Raises:
+        HTTPException: There is no such table.
+    """
+    columns: Iterable[str]
+    rows: Iterator[Mapping[str, object]]
+    damaged: Damaged = {}
+    if what == "links":
+        columns, rows = LINKS, _links(study, start)
+    elif what == "events":
+        columns, rows = EVENTS, happened(study, damaged)
+    elif what == "answers":
+        columns, rows = answer_columns(study), answers(study, damaged)
+    else:
+        raise HTTPException(404, "There is no such table.")
     file = io.StringIO()
     writer = csv.DictWriter(file, list(columns))
     writer.writeheader()
     writer.writerows({column: no_formula(cell) for column, cell in row.items()} for row in rows)
-    disposition = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    name = f"{study.path.name}-{what}{'-incomplete' * bool(damaged)}.csv"
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(file.getvalue(), media_type="text/csv; charset=utf-8", headers=disposition)
 
 
@@ -347,18 +379,8 @@ def add_experimenter(app: FastAPI, there: Attendances, root: Path) -> None:
 
     @app.get("/api/studies/{name}/{what}.csv")
     async def download(name: str, what: str, request: Request) -> Response:
-        study = studies.study(name)
-        columns: Iterable[str]
-        rows: Iterator[Mapping[str, object]]
-        if what == "links":
-            columns, rows = LINKS, _links(study, str(request.base_url))
-        elif what == "events":
-            columns, rows = EVENTS, happened(study)
-        elif what == "answers":
-            columns, rows = answer_columns(study), answers(study)
-        else:
-            raise HTTPException(404, "There is no such table.")
-        return await asyncio.to_thread(_csv, f"{study.path.name}-{what}", columns, rows)
+        study, start = studies.study(name), str(request.base_url)
+        return await asyncio.to_thread(_csv, study, what, start)
 
     @app.post("/api/studies/{name}/participants/{participant}/revoke")
     async def revoke(name: str, participant: str) -> dict[str, bool]:
