@@ -315,6 +315,7 @@ def _gathered(
             _reactions(events[one], order) for one, order in zip(present, orders, strict=True)
         ],
         questions=list(_questions(design, list(events.values()), texts=texts)),
+        restarts={one.name: count for one in present if (count := _restarts(events[one]))},
         damaged=tested.damaged,
     )
 
@@ -347,6 +348,11 @@ def _reactions(events: Sequence[Mapping[str, Any]], order: Sequence[int]) -> lis
     for (exercise, _), reaction in sorted(known.items()):
         columns[0 if single else order[exercise - 1]].append(reaction)
     return [np.array(each) for each in columns]
+
+
+def _restarts(events: Sequence[Mapping[str, Any]]) -> int:
+    """How often a participant began an exercise anew after an interruption."""
+    return sum(event["kind"] == "restarted" for event in events)
 
 
 def _questions(
