@@ -96,6 +96,8 @@ def test_invitations_of_a_file_and_of_a_directory(omnimeter):
     ("words", "told"),
     [
         (["invite", "missing.toml"], "cannot be read"),
+        (["invite", "french.toml"], "no language 'fr'.\n       Known: en, es."),
+        (["simulate", "french.toml"], "no language 'fr'"),
         (["invite", "."], "no file study.json"),
         (["invite", "small", "--out", "x"], "has no effect"),
         (["status", "."], "no file study.json"),
@@ -106,9 +108,11 @@ def test_invitations_of_a_file_and_of_a_directory(omnimeter):
 )
 def test_mistakes_are_told(omnimeter, words, told):
     assert omnimeter("study", "invite", "small.toml")[0] == 0
+    Path("french.toml").write_text(f'language = "fr"\n{TEXT}')
     code, _, err = omnimeter("study", *words)
     assert code in (2, 4)
     assert told in err
+    assert not Path("french").exists()
 
 
 def test_a_simulated_study_from_the_file_to_the_table(omnimeter):

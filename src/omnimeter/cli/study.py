@@ -298,6 +298,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
 def _study(given: Path, out: Path | None) -> Study:
     """The study of a directory, or of a file, which is made if it is not there yet."""
     from omnimeter.contract import InvalidInputError
+    from omnimeter.web.experimenter import check_language
     from omnimeter.web.studies import Study, read_design
 
     if given.is_dir():
@@ -306,6 +307,7 @@ def _study(given: Path, out: Path | None) -> Study:
             raise InvalidInputError(message, "Leave it out, or give a file.")
         return Study(given)
     design = read_design(given)
+    check_language(design)
     if out is None:
         out = given.with_suffix("") if given.suffix else given.with_name(f"{given.name}-study")
     return Study.create(out, design)

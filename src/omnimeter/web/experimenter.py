@@ -99,7 +99,23 @@ def checked(data: Mapping[str, Any]) -> Design:
         raise FormError({_field(data): str(error)}) from error
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise FormError({_field(data): f"This cannot be used: {error}"[:300]}) from error
+    try:
+        check_language(design)
+    except UnknownNameError as error:
+        raise FormError({"language": str(error)}) from error
     return design
+
+
+def check_language(design: Design) -> None:
+    """Make sure that the pages have the language of a study.
+
+    Raises:
+        UnknownNameError: They do not.
+    """
+    from omnimeter.web.server import languages
+
+    if design.language not in (known := languages()):
+        raise UnknownNameError("language", design.language, known)
 
 
 _PATTERNS = {
@@ -343,11 +359,12 @@ def add_experimenter(app: FastAPI, there: Attendances, root: Path) -> None:
     @app.get("/api/form")
     async def form() -> dict[str, Any]:
         """What a new study can be made of."""
-        locales = sorted(file.stem for file in (STATIC / "locales").glob("*.json"))
+        from omnimeter.web.server import languages
+
         return {
             "batteries": {each: len(find_battery(each).exercises) for each in battery_names()},
             "classes": [each.id for each in listing(Kind.ENVIRONMENT)],
-            "languages": locales,
+            "languages": [*languages()],
             "questions": [each.name for each in STANDARD],
         }
 
@@ -420,24 +437,33 @@ def add_kiosk(app: FastAPI, studies: Studies) -> None:
     """
     rate = Rate(KIOSK, MINUTE)
 
-    async def study_of(token: str) -> Study:
+    async def find(token: str) -> Study | None:
         for study in list(studies.there.studies.values()):
             known = await asyncio.to_thread(kiosk_of, study)
             if known and secrets.compare_digest(known.encode(), token.encode()):
                 return study
-        raise HTTPException(404, "This kiosk is closed.")
+        return None
+
+    async def study_of(token: str) -> Study:
+        if (study := await find(token)) is None:
+            raise HTTPException(404, "This kiosk is closed.")
+        return study
+
+    def page(status: int = 200) -> FileResponse:
+        return FileResponse(STATIC / "kiosk.html", status, media_type="text/html")
 
     @app.get("/kiosk", include_in_schema=False)
     async def again(request: Request) -> Response:
         token = request.cookies.get("kiosk", "")
         if not re.fullmatch(r"[\w-]{1,100}", token):
-            raise HTTPException(404, "There is no kiosk on this device.")
+            return page(404)  # which says that it is closed
         return RedirectResponse(f"/kiosk/{token}", 303)
 
     @app.get("/kiosk/{token}", include_in_schema=False)
     async def welcome(token: str) -> Response:
-        await study_of(token)
-        answer = FileResponse(STATIC / "kiosk.html", media_type="text/html")
+        if await find(token) is None:
+            return page(404)
+        answer = page()
         answer.set_cookie("kiosk", token, httponly=True, samesite="strict", path="/kiosk")
         return answer
 
