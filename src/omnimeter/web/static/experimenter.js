@@ -109,7 +109,7 @@ async function study(name) {
   }).map(([what, title]) =>
     h("li", {}, h("a", { href: `${studyPath(name)}/${what}.csv`, download: true }, `${title} (CSV)`)),
   );
-  const exported = h("code", {}, `omnimeter study export ${path}`);
+  const exported = h("code", {}, `omnimeter study export ${path} --out ${name}.parquet`);
   const participants = section("people", "Participants");
   main.replaceChildren(
     heading(design.title),
@@ -121,7 +121,7 @@ async function study(name) {
       "downloads",
       "Downloads",
       h("ul", {}, ...downloads),
-      h("p", { class: "quiet" }, "Everything, with traces and scores: ", exported),
+      h("p", { class: "quiet" }, "All interactions and answers: ", exported),
     ),
   );
   return people(participants, name);
