@@ -155,7 +155,7 @@ def test_sessions_are_seen_arriving(client):
 
 def test_the_table_says_the_same_after_a_restart_of_the_server(tmp_path):
     study = Study.create(tmp_path / "study", Design(title="A", battery=BATTERY, consent="?"))
-    one, gone, old = study.invite(3)
+    one, gone, old, unread = study.invite(4)
     with client_of(tmp_path) as client:
         with client.websocket_connect(f"/p/{one.token}/ws", headers=OWN) as page:
             play(page, until=4)
@@ -164,6 +164,7 @@ def test_the_table_says_the_same_after_a_restart_of_the_server(tmp_path):
             page.send_json({"type": "consent", "given": False})
             page.receive_json()
     (study.folder(old) / "events.log").write_bytes(b"no log\n")
+    (study.folder(unread) / "participant.json").write_bytes(b"\xff")
     with (
         client_of(tmp_path) as client,
         client.websocket_connect("/api/studies/study/ws", headers=OWN) as table,
@@ -178,6 +179,7 @@ def test_the_table_says_the_same_after_a_restart_of_the_server(tmp_path):
     assert shown["p0002"]["stage"] == "declined"
     assert shown["p0003"]["stage"] == "damaged"
     assert "damaged" in shown["p0003"]["damaged"]
+    assert "participant.json cannot be read" in shown["p0004"]["damaged"]
 
 
 def test_studies_that_are_made_beside_it_are_shown_and_damaged_ones_too(client, tmp_path):

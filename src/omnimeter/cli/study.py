@@ -126,8 +126,9 @@ def status(directory: Directory, json: options.Json = False) -> None:
     from omnimeter.web.records import Attended, Damaged, attended
     from omnimeter.web.studies import Study
 
-    study, damaged = Study(directory), Damaged()
-    rows = {}
+    study = Study(directory)
+    damaged: Damaged = study.damaged
+    rows = {folder.name: Attended("damaged") for folder in damaged}
     for each in study.participants:
         try:
             rows[each.name] = attended(study, each)

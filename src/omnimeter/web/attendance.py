@@ -109,6 +109,11 @@ class Attendance:
         return (view.exercise, view.step) if view else None
 
     @property
+    def trouble(self) -> str:
+        """Why their test cannot go on, if it cannot."""
+        return self._session.desk.view.trouble if self._session else ""
+
+    @property
     def is_idle(self) -> bool:
         """Whether there has been no browser for some time."""
         return not self._browsers and time.monotonic() - self._left > KEPT

@@ -242,7 +242,9 @@ class _Tested:
 
 def _tests(study: Study) -> _Tested:
     """What is stored of all participants."""
-    tested = _Tested({}, {}, {}, {})
+    tested = _Tested({}, {}, {}, study.damaged)
+    if tested.damaged:
+        tested.absent["with damaged files"] = [folder.name for folder in tested.damaged]
     for one, directory in study:
         events: list[dict[str, Any]] = []
         try:

@@ -39,7 +39,7 @@ from omnimeter.web.records import (
     named,
 )
 from omnimeter.web.security import Rate, json_of, refused_names
-from omnimeter.web.studies import STANDARD, Design, Participant, Study
+from omnimeter.web.studies import MOST_PARTICIPANTS, STANDARD, Design, Participant, Study
 
 OF_A_TEST = {
     "class", "time", "interactions", "length", "repetitions", "slot", "start_complexity", "payoff",
@@ -229,14 +229,18 @@ class Studies:
     def table(self, study: Study) -> dict[str, dict[str, Any]]:
         """How far each participant of a study is, by their names."""
         now = dict(self.there.now())
-        return {each.name: self._row(study, each, now) for each in study.participants}
+        rows = {each.name: self._row(study, each, now) for each in study.participants}
+        for folder, error in study.damaged.items():
+            row = {**asdict(Attended("damaged")), "damaged": str(error), "browsers": 0}
+            rows[folder.name] = {**row, "number": MOST_PARTICIPANTS}  # after the others
+        return rows
 
     def _row(self, study: Study, one: Participant, now: Mapping[str, Attendance]) -> dict[str, Any]:
         if (attendance := now.get(one.token)) is None:
             row = {**self._stored(study, one), "browsers": 0}
         else:
             row = asdict(Attended.of(study.design, attendance.events))
-            row["browsers"] = attendance.browsers
+            row["browsers"], row["trouble"] = attendance.browsers, attendance.trouble
             row["seen"] = max(row["seen"] or 0.0, attendance.seen) or None
             if row["stage"] == "test" and attendance.place is not None:
                 row["exercise"], row["step"] = attendance.place
@@ -439,7 +443,10 @@ def add_kiosk(app: FastAPI, studies: Studies) -> None:
 
     async def find(token: str) -> Study | None:
         for study in list(studies.there.studies.values()):
-            known = await asyncio.to_thread(kiosk_of, study)
+            try:
+                known = await asyncio.to_thread(kiosk_of, study)
+            except StoreError:  # its page tells why; other kiosks are open
+                continue
             if known and secrets.compare_digest(known.encode(), token.encode()):
                 return study
         return None

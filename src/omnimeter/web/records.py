@@ -101,6 +101,10 @@ def _rows(
     study: Study, of: Callable[[Participant], Iterator[Row]], damaged: Damaged | None
 ) -> Iterator[Row]:
     """The rows of all participants; of those with damaged files none."""
+    for folder, error in study.damaged.items():
+        if damaged is None:
+            raise error
+        damaged[folder] = error
     for participant in study.participants:
         try:
             own = list(of(participant))

@@ -313,8 +313,8 @@ function people(place, name) {
   const ago = (/** @type {any} */ item) =>
     item.seen ? `${span(Date.now() / 1000 + offset - item.seen)} ago` : "–";
   const stage = (/** @type {any} */ item) =>
-    item.damaged
-      ? h("span", { class: "error" }, item.damaged)
+    item.damaged || item.trouble
+      ? h("span", { class: "error" }, item.damaged || item.trouble)
       : h("span", {}, STAGES[item.stage] ?? item.stage, " ", item.expired && badge(`link ${item.expired}`));
   const connected = (/** @type {any} */ { browsers }) =>
     browsers ? badge(browsers > 1 ? `yes, ${browsers} pages` : "yes", "on") : "no";
