@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from omnimeter.catalogue import Kind, listing, make
 from omnimeter.contract import Spec
-from omnimeter.scenes import SYMBOLS, Style, picture, sign_of, to_svg
+from omnimeter.scenes import SYMBOLS, Style, picture, sign_of, symbol, to_svg
 
 CLASSES = [each.id for each in listing(Kind.ENVIRONMENT) if each.package == "omnimeter"]
 PARAMETERS = {"lambda-v1": {"cells": 5}}
@@ -73,6 +73,21 @@ def test_good_and_evil_are_not_named(name):
         said = to_svg(drawn).lower()
         assert "good" not in said
         assert "evil" not in said
+
+
+def test_balls_are_not_the_symbol_of_the_participant():
+    cups = {"kind": "cups", "cups": ["black", "white"], "buttons": ["B1", "B2"]}
+    cells = {"kind": "buttons", "cells": ["ball", ""], "buttons": ["L", "R"]}
+    drawn = [part.shapes for part in picture(cups).parts]
+    drawn.append(picture(cells).parts[0].shapes)
+    for shapes in drawn:
+        ball, seams = shapes[-2:]
+        assert (ball.tag, seams.tag) == ("circle", "path")
+        assert seams.attributes["stroke"] != ball.attributes["fill"]
+    black, white = (shapes[-2].attributes["fill"] for shapes in drawn[:2])
+    assert (black, white) == ("#1f2933", "#ffffff")
+    circles = {"kind": "automata", "circles": [{"here": True}], "buttons": ["a"], "reward": None}
+    assert picture(circles).parts[0].shapes[-1] == symbol("circle", 0.5, 0.5, 0.56)
 
 
 def test_colours_can_be_turned_off():

@@ -253,7 +253,7 @@ def _torus(scene: Mapping[str, Any], _: int, style: Style) -> Picture:
 
 
 def _row(
-    name: str, contents: Sequence[str], fills: Mapping[str, str], actions: bool
+    name: str, contents: Sequence[str], draw: Callable[[str, float], list[Shape]], actions: bool
 ) -> tuple[Part, ...]:
     """Things from left to right, such as cups, each of which may stand for an action."""
     parts = []
@@ -261,31 +261,59 @@ def _row(
         back = _rectangle(
             place + 0.05, 0.05, 0.9, 0.9, PAPER, line=0.07 if actions else 0.02, stroke=INK
         )
-        shapes = [back]
-        if content in fills:
-            ball: Attributes = {"cx": place + 0.5, "cy": 0.5, "r": 0.28, "fill": fills[content]}
-            shapes.append(Shape("circle", {**ball, "stroke": INK, "stroke-width": 0.03}))
+        shapes = (back, *draw(content, place + 0.5))
         own = (place,) if actions else ()
-        parts.append(Part(tuple(shapes), name, place + 1, (content,), own, (place, 0, 1.0, 1.0)))
+        parts.append(Part(shapes, name, place + 1, (content,), own, (place, 0, 1.0, 1.0)))
     return tuple(parts)
 
 
-_BALLS = {"black": INK, "white": PAPER, "ball": "#7b8794"}
+_BALLS = {"black": (INK, PAPER), "white": (PAPER, INK), "ball": ("#7b8794", PAPER)}
+"""The colours of balls and of their seams."""
+
+
+def _ball(content: str, x: float, y: float = 0.5, radius: float = 0.28) -> list[Shape]:
+    """A ball, if that is in a cell; its seams tell it from the participant's circle."""
+    if content not in _BALLS:
+        return []
+    fill, seam = _BALLS[content]
+    ball: Attributes = {"cx": x, "cy": y, "r": radius, "fill": fill}
+    top, bottom = y - 0.7 * radius, y + 0.7 * radius
+    arcs = (
+        f"M{x + side * 0.7 * radius:.3f} {top:.3f} "
+        f"Q{x - side * 0.1 * radius:.3f} {y:.3f} {x + side * 0.7 * radius:.3f} {bottom:.3f}"
+        for side in (-1, 1)
+    )
+    seams: Attributes = {"d": " ".join(arcs), "fill": "none", "stroke": seam}
+    return [
+        Shape("circle", {**ball, "stroke": INK, "stroke-width": 0.03}),
+        Shape("path", {**seams, "stroke-width": round(radius / 7, 3)}),
+    ]
+
+
+def _cup(content: str, x: float) -> list[Shape]:
+    """The outline of a cup, and the ball in it."""
+    way = f"M{x - 0.32:.3f} 0.2 L{x - 0.25:.3f} 0.82 L{x + 0.25:.3f} 0.82 L{x + 0.32:.3f} 0.2"
+    outline: Attributes = {"d": way, "fill": "none", "stroke": DARK, "stroke-width": 0.04}
+    return [Shape("path", {**outline, "stroke-linejoin": "round"}), *_ball(content, x, 0.58, 0.2)]
+
+
+def _here(content: str, x: float) -> list[Shape]:
+    return [symbol("circle", x, 0.5, 0.56)] if content else []
 
 
 def _cups(scene: Mapping[str, Any], _: int, __: Style) -> Picture:
-    parts = _row("cup", scene["cups"], _BALLS, actions=True)
+    parts = _row("cup", scene["cups"], _cup, actions=True)
     return Picture(len(parts), 1, parts, tuple(scene["buttons"]))
 
 
 def _buttons(scene: Mapping[str, Any], _: int, __: Style) -> Picture:
-    parts = _row("cell", scene["cells"], _BALLS, actions=False)
+    parts = _row("cell", scene["cells"], _ball, actions=False)
     return Picture(len(parts), 1, parts, tuple(scene["buttons"]))
 
 
 def _automata(scene: Mapping[str, Any], _: int, __: Style) -> Picture:
     contents = ["here" if each["here"] else "" for each in scene["circles"]]
-    parts = _row("state", contents, {"here": INK}, actions=False)
+    parts = _row("state", contents, _here, actions=False)
     return Picture(len(parts), 1, parts, tuple(scene["buttons"]), scene["reward"])
 
 

@@ -37,6 +37,7 @@ def test_it_prints_and_writes_the_comparison(study, omnimeter, tmp_path):
     assert code == 0
     assert "2 of 2 participants took the whole test." in out
     assert "Repeated-measures analysis of variance" in out
+    assert "‡ This interval rests on nothing but" in out  # of two participants
     assert page.exists()
     assert (tmp_path / "page-data" / "comparison.json").exists()
 

@@ -96,6 +96,8 @@ def test_invitations_of_a_file_and_of_a_directory(omnimeter):
     ("words", "told"),
     [
         (["invite", "missing.toml"], "cannot be read"),
+        (["invite", "french.toml"], "no language 'fr'.\n       Known: en, es."),
+        (["simulate", "french.toml"], "no language 'fr'"),
         (["invite", "."], "no file study.json"),
         (["invite", "small", "--out", "x"], "has no effect"),
         (["status", "."], "no file study.json"),
@@ -106,9 +108,11 @@ def test_invitations_of_a_file_and_of_a_directory(omnimeter):
 )
 def test_mistakes_are_told(omnimeter, words, told):
     assert omnimeter("study", "invite", "small.toml")[0] == 0
+    Path("french.toml").write_text(f'language = "fr"\n{TEXT}')
     code, _, err = omnimeter("study", *words)
     assert code in (2, 4)
     assert told in err
+    assert not Path("french").exists()
 
 
 def test_a_simulated_study_from_the_file_to_the_table(omnimeter):
@@ -144,6 +148,30 @@ def test_a_simulated_study_from_the_file_to_the_table(omnimeter):
     assert omnimeter("study", "export", "small", "--out", "all.parquet")[0] == 0
     stored = pyarrow.parquet.read_table("all.parquet").to_pylist()
     assert [row["action"] for row in stored] == [int(row["action"]) for row in table]
+
+
+def test_one_damaged_log_does_not_stop_the_others(omnimeter):
+    assert omnimeter("study", "simulate", "small.toml", "--participants", "3")[0] == 0
+    Path("small/participants/p0003/events.log").write_text("garbage\n")
+    code, out, err = omnimeter("study", "status", "small")
+    assert code == 4
+    assert "thanks 2, damaged 1" in out
+    assert "p0003" in err
+    code, out, err = omnimeter("study", "status", "small", "--json")
+    told = json.loads(out)
+    assert code == 4
+    assert [row["stage"] for row in told["participants"]] == ["thanks", "thanks", "damaged"]
+    assert [Path(each["file"]).name for each in told["damaged"]] == ["p0003"]
+    code, out, err = omnimeter("study", "export", "small", "--out", "all.csv")
+    assert code == 4
+    assert "8 rows: all.csv" in out
+    assert "2 rows: all-answers.csv" in out
+    assert "p0003" in err
+    code, out, err = omnimeter("study", "compare", "small", "--agent", "random", "--out", "a.html")
+    assert code == 4
+    assert "2 of 3 participants took the whole test; left out: 1 with damaged files" in out
+    assert "p0003" in err
+    assert "p0003" in Path("a.html").read_text()
 
 
 def test_participants_are_revoked_and_withdrawn(omnimeter, monkeypatch):

@@ -16,7 +16,9 @@ from omnimeter.reports.people import BOTH, PEOPLE, People, Questions, Taken, Tak
 from omnimeter.reports.people_page import (
     comparison_json,
     figures_of,
+    legend_of,
     sentences_of,
+    tables_of,
     write_people_report,
 )
 
@@ -120,6 +122,49 @@ def test_an_agent_with_faults_is_compared_where_it_has_none():
     assert counts == {"carried": 6, "fresh": 5}
     assert "had faults in the place of 1 participant" in " ".join(sentences_of(people))
     json.dumps(comparison_json(people), allow_nan=False)
+
+
+def test_intervals_of_nothing_but_the_possible_values_are_marked(tmp_path):
+    made = taken(participants=3)
+    few = {taker: values * 0 + 0.25 for taker, values in made.payoffs.items()}
+    few[HUMANS][0, 0] += 0.125
+    people = People(replace(made, payoffs=few, complexities=np.full((3, 3), 9.0)))
+    assert people.means[1].estimate.bounded
+    assert people.differences[0].estimate.bounded
+    for table in tables_of(people).values():
+        for row in table.rows:
+            for cell in row:
+                bounded = [value for name, value in cell.data.items() if name.endswith("bounded")]
+                assert cell.text.endswith("‡") == (bounded == [True])
+    assert ", bounded by the possible values alone): no difference" in " ".join(
+        sentences_of(people)
+    )
+    page = write_people_report(people, tmp_path / "a.html")["report"].read_text()
+    assert "‡ This interval rests on nothing but" in page
+    with (tmp_path / "a-data/differences.csv").open() as file:
+        assert {row["bounded"] for row in csv.DictReader(file)} == {"True"}
+    latex = (tmp_path / "a-latex/differences.tex").read_text()
+    assert r"\par \ddag{} This interval rests on nothing but" in latex
+    assert latex.count(r"\ddag{}") == 2  # in its only row, and below
+    many = People(taken(participants=30))
+    assert not many.differences[0].estimate.bounded
+    assert legend_of(tables_of(many)["differences"]) == ""
+
+
+def test_participants_who_began_an_exercise_anew_are_named(tmp_path):
+    people = People(taken(restarts={"p0002": 1, "p0004": 3}))
+    said = " ".join(sentences_of(people))
+    assert "2 participants began an exercise anew after an interruption" in said
+    assert "p0002 (1 time) and p0004 (3 times). Only the last attempt counts" in said
+    page = write_people_report(people, tmp_path / "a.html")["report"].read_text()
+    assert "2: p0002 (1 time), p0004 (3 times)" in page
+    with (tmp_path / "a-data/restarts.csv").open() as file:
+        assert [*csv.reader(file)] == [["participant", "restarts"], ["p0002", "1"], ["p0004", "3"]]
+    assert comparison_json(people)["tables"]["restarts"][1] == {
+        "participant": "p0004",
+        "restarts": 3,
+    }
+    assert "anew" not in " ".join(sentences_of(People(taken())))
 
 
 @pytest.mark.parametrize(("participants", "exercises"), [(1, 1), (2, 1), (1, 3), (2, 2), (30, 7)])

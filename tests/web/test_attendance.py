@@ -396,17 +396,17 @@ def test_coming_back_while_a_test_is_let_go(tmp_path, monkeypatch):
 
 
 def test_absence_in_an_exercise_whose_time_is_over_is_recorded(tmp_path):
-    test = {"class": "cups", "time": 20.0, "slot": 0.5}
+    test = {"class": "cups", "time": 60.0, "slot": 3.0}
     study, (one,) = study_in(tmp_path / "s", battery=None, test=test)
     with TestClient(application(study.path)) as client:
         with closing(Browser(client, one.token)) as browser:
             browser.begin()
-        time.sleep(1.0)  # the exercise is over meanwhile
+        time.sleep(3.5)  # the exercise is over meanwhile
         with closing(Browser(client, one.token)) as browser:
             browser.state(type="state")
     told = [event for event in study.events(one) if event["kind"] in ("left", "resumed")]
     assert told[0]["exercise"] == 1
-    assert told[1]["away"] >= 1.0
+    assert told[1]["away"] >= 3.5
     assert attended(study, one).interruptions == 1
 
 

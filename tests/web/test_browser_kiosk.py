@@ -123,4 +123,18 @@ def test_a_kiosk_speaks_the_language_of_the_study(tmp_path, browser):
         assert page.locator("html").get_attribute("lang") == "es"
         set_kiosk(study, is_open=False)
         page.get_by_role("button", name="Empezar").click()
-        page.get_by_text("Algo ha fallado.").wait_for()
+        page.get_by_role("heading", name="Este quiosco está cerrado").wait_for()
+        assert not page.get_by_role("button").count()
+
+
+@pytest.mark.parametrize("path", ["kiosk", "kiosk/guess"])
+def test_a_closed_kiosk_says_so_in_the_language_of_the_browser(study, browser, path):
+    with serving(study.path.parent) as address:
+        page = browser.new_context(locale="es-ES").new_page()
+        answer = page.goto(f"{address}/{path}")
+        assert answer.status == 404
+        page.get_by_role("heading", name="Este quiosco está cerrado").wait_for()
+        page.get_by_text("avise a la persona responsable").wait_for()
+        assert page.title() == "Este quiosco está cerrado"
+        assert page.locator("html").get_attribute("lang") == "es"
+        keep(page, "kiosk-closed")

@@ -180,8 +180,17 @@ def test_a_battery_of_edited_environments_is_saved_and_runs(page, tmp_path):
     expect(page.locator("#space-editor")).to_be_hidden()
     page.click("#battery button")
     expect(page.locator("#battery-list li")).to_have_count(2)
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.evaluate("setTimeout(() => location.reload())")
+    page.wait_for_timeout(500)
+    assert asked == ["beforeunload"]
+    expect(page.locator("#battery-list li")).to_have_count(2)
     with page.expect_download() as saved:
         page.click("#save-battery")
+    page.reload()
+    expect(page.locator("#battery-list li")).to_have_count(0)
+    assert asked == ["beforeunload"]  # it was saved
     path = tmp_path / "battery.json"
     path.write_bytes(Path(saved.value.path()).read_bytes())
     first = json.loads(path.read_text())["exercises"][0]

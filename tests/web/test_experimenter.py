@@ -79,6 +79,7 @@ def test_a_study_is_made_as_the_form_says(client, tmp_path):
         ({"rewards": 3}, "rewards"),
         ({"breaks": [0]}, "breaks.0"),
         ({"language": "english"}, "language"),
+        ({"language": "fr"}, "language"),
         ({"after_interruption": "stop"}, "after_interruption"),
         ({"minutes_away": -1}, "minutes_away"),
         ({"consent": "x" * 20_001}, "consent"),
@@ -154,7 +155,7 @@ def test_sessions_are_seen_arriving(client):
 
 def test_the_table_says_the_same_after_a_restart_of_the_server(tmp_path):
     study = Study.create(tmp_path / "study", Design(title="A", battery=BATTERY, consent="?"))
-    one, gone, old = study.invite(3)
+    one, gone, old, unread = study.invite(4)
     with client_of(tmp_path) as client:
         with client.websocket_connect(f"/p/{one.token}/ws", headers=OWN) as page:
             play(page, until=4)
@@ -163,15 +164,22 @@ def test_the_table_says_the_same_after_a_restart_of_the_server(tmp_path):
             page.send_json({"type": "consent", "given": False})
             page.receive_json()
     (study.folder(old) / "events.log").write_bytes(b"no log\n")
+    (study.folder(unread) / "participant.json").write_bytes(b"\xff")
     with (
         client_of(tmp_path) as client,
         client.websocket_connect("/api/studies/study/ws", headers=OWN) as table,
     ):
         shown = changes_until(table, bool)
+        for what in ("events", "answers"):
+            path = f"/api/studies/study/{what}.csv"
+            assert "p0003" not in {each["participant"] for each in rows_of(client, path)}
+            disposition = client.get(path).headers["content-disposition"]
+            assert f'"study-{what}-incomplete.csv"' in disposition
     assert (shown["p0001"]["exercise"], shown["p0001"]["step"]) == (2, 1)
     assert shown["p0002"]["stage"] == "declined"
     assert shown["p0003"]["stage"] == "damaged"
     assert "damaged" in shown["p0003"]["damaged"]
+    assert "participant.json cannot be read" in shown["p0004"]["damaged"]
 
 
 def test_studies_that_are_made_beside_it_are_shown_and_damaged_ones_too(client, tmp_path):
@@ -227,7 +235,11 @@ def test_a_kiosk_invites_one_participant_after_the_other(client, tmp_path):
     assert client.get(f"/api/studies/{name}").json()["kiosk"] is None
     path = post(client, f"/api/studies/{name}/kiosk", {"open": True})["kiosk"]
     assert post(client, f"/api/studies/{name}/kiosk", {"open": True})["kiosk"] == path
-    assert client.get("/kiosk").status_code == 404  # this device has been at none yet
+    for closed in ("/kiosk", "/kiosk/guess"):  # this device has been at none yet
+        answer = client.get(closed)
+        assert answer.status_code == 404
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "set-cookie" not in answer.headers
     page = client.get(path)
     assert page.status_code == 200
     assert "httponly" in page.headers["set-cookie"].lower()
@@ -243,7 +255,6 @@ def test_a_kiosk_invites_one_participant_after_the_other(client, tmp_path):
     assert (back.status_code, back.headers["location"]) == (303, path)
     client.cookies.set("kiosk", "../evil")
     assert client.get("/kiosk", follow_redirects=False).status_code == 404
-    assert client.get("/kiosk/guess").status_code == 404
     assert post(client, f"/api/studies/{name}/kiosk", {"open": False})["kiosk"] is None
     assert client.get(path).status_code == 404
     assert client.post(f"{path}/next", json={}).status_code == 404
@@ -341,6 +352,8 @@ def test_a_study_is_made_in_the_form_and_its_session_arrives(tmp_path, browser):
         tab.goto(link.inner_text())
         take_part(tab)
         row.get_by_text("finished").wait_for()
+        command = f"omnimeter study export {tmp_path / 'made-here'} --out made-here.parquet"
+        assert page.get_by_text("All interactions and answers: ").inner_text().endswith(command)
         assert "1 connected" in page.get_by_text("2 invited, 1 begun").inner_text()
         page.get_by_role("button", name="Open a kiosk").click()
         kiosk = page.get_by_role("link", name=f"{address}/kiosk/").inner_text()

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from omnimeter.web.records import attended, interactions
+import pytest
+
+from omnimeter.contract.errors import StoreError
+from omnimeter.web.records import answers, attended, happened, interactions
 from omnimeter.web.session import Phase
 from participants import LENGTHS, answer, session_of, study_in, traces_of
+from played import a_study
+from played import answer as answer_questions
 
 
 def test_tests_under_way_are_in_the_table(tmp_path):
@@ -61,3 +66,16 @@ def test_how_far_participants_are(tmp_path):
     assert now.seen == len(told) - 1
     never = attended(study, other)
     assert (never.stage, never.exercises, never.seen) == ("invited", 0, None)
+
+
+def test_damaged_logs_are_left_out_of_tables_and_named(tmp_path):
+    study, invited = a_study(tmp_path / "s", 2)
+    for each in invited:
+        answer_questions(study, each, strategy="all")
+    (study.folder(invited[1]) / "events.log").write_text("garbage\n")
+    for table in (interactions, happened, answers):
+        damaged = {}
+        assert {row["participant"] for row in table(study, damaged)} == {"p0001"}
+        assert list(damaged) == [study.folder(invited[1])]
+        with pytest.raises(StoreError, match=r"events\.log"):
+            list(table(study))

@@ -195,7 +195,7 @@ def test_one_damaged_participant_stops_no_other(tmp_path, damage):
     again = Study(study.path)
     assert again.participants == [first, last]
     assert again.find(last.token) == last
-    assert list(again.damaged) == [bad.name]
+    assert list(again.damaged) == [study.folder(bad)]
     assert again.invite()[0].number == 3
 
 

@@ -210,6 +210,16 @@ def test_those_without_a_complete_test_are_counted_and_left_out(study):
     assert agents == {f"p000{n}-{memory}" for n in range(1, 5) for memory in ("carried", "fresh")}
 
 
+def test_those_who_began_an_exercise_anew_are_counted(study):
+    one, *_, other = study.participants
+    for each, count in ((one, 2), (other, 1)):
+        with study.open_events(each) as log:
+            for _ in range(count):
+                log.add({"kind": "restarted", "time": 0.0, "away": 9.0})
+    people = compare(study, "random")
+    assert people.taken.restarts == {one.name: 2, other.name: 1}
+
+
 def test_a_study_without_complete_tests(tmp_path):
     study = Study.create(tmp_path / "s", Design(title="None", battery=BATTERY))
     study.invite(2)

@@ -121,14 +121,25 @@ def invite(
 def status(directory: Directory, json: options.Json = False) -> None:
     """Tell how far each participant is, also while the study is served. Writes nothing."""
     need_web()
-    from omnimeter.web.records import attended
+    from omnimeter.cli.scores import damaged_json, leave_if_damaged
+    from omnimeter.contract.errors import StoreError
+    from omnimeter.web.records import Attended, Damaged, attended
     from omnimeter.web.studies import Study
 
     study = Study(directory)
-    rows = {each.name: attended(study, each) for each in study.participants}
+    damaged: Damaged = study.damaged
+    rows = {folder.name: Attended("damaged") for folder in damaged}
+    for each in study.participants:
+        try:
+            rows[each.name] = attended(study, each)
+        except StoreError as error:
+            rows[each.name] = Attended("damaged")
+            damaged[study.folder(each)] = error
     if json:
         people = [{"participant": name, **asdict(row)} for name, row in rows.items()]
-        print_json({"title": study.design.title, "participants": people})
+        told = {"title": study.design.title, "participants": people}
+        print_json({**told, "damaged": damaged_json(damaged)})
+        leave_if_damaged(damaged)
         return
     stages = _stages([row.stage for row in rows.values()])
     console().print(f"{study.design.title}: {stages}", markup=False)
@@ -144,6 +155,7 @@ def status(directory: Directory, json: options.Json = False) -> None:
     ]
     if cells:
         _print_table(("participant", "stage", "exercises", "interruptions", "last seen"), cells)
+    leave_if_damaged(damaged)
 
 
 Name = Annotated[
@@ -181,13 +193,13 @@ def withdraw(
     if not yes:
         typer.confirm(f"Delete everything of {participant} in {study.path}?", abort=True, err=True)
     try:
-        study.open_events(one).close()
-    except StoreError as error:  # a damaged log is deleted like others
+        study.withdraw(one)
+    except StoreError as error:
         if isinstance(error.__cause__, BlockingIOError):
             message = f"{participant} is taking part now, at a server."
             advice = "Withdraw them on the experimenter's page, or end the server first."
             raise StoreError(message, advice) from error
-    study.withdraw(one)
+        raise
     console().print(f"Everything of {participant} is deleted.", markup=False)
 
 
@@ -210,14 +222,16 @@ def export(
     need_web()
     if out is None:
         raise options.missing("--out", "omnimeter study export people --out people.parquet")
+    from omnimeter.cli.scores import leave_if_damaged
     from omnimeter.reports.text import counted
     from omnimeter.web import records
     from omnimeter.web.studies import Study
 
     with busy("Writing"):
-        written = records.export(Study(directory), out, file_format)
+        written, damaged = records.export(Study(directory), out, file_format)
     for path, count in written.items():
         console().print(f"{counted(count, 'row')}: {path}", soft_wrap=True, markup=False)
+    leave_if_damaged(damaged)
 
 
 def simulate(
@@ -285,6 +299,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
 def _study(given: Path, out: Path | None) -> Study:
     """The study of a directory, or of a file, which is made if it is not there yet."""
     from omnimeter.contract import InvalidInputError
+    from omnimeter.web.experimenter import check_language
     from omnimeter.web.studies import Study, read_design
 
     if given.is_dir():
@@ -293,6 +308,7 @@ def _study(given: Path, out: Path | None) -> Study:
             raise InvalidInputError(message, "Leave it out, or give a file.")
         return Study(given)
     design = read_design(given)
+    check_language(design)
     if out is None:
         out = given.with_suffix("") if given.suffix else given.with_name(f"{given.name}-study")
     return Study.create(out, design)

@@ -67,7 +67,7 @@ def _print(people: People) -> None:
     from rich.markup import escape
 
     from omnimeter.cli.scores import print_table
-    from omnimeter.reports.people_page import sentences_of, tables_of
+    from omnimeter.reports.people_page import legend_of, sentences_of, tables_of
 
     out = console()
     for sentence in sentences_of(people):
@@ -75,6 +75,8 @@ def _print(people: People) -> None:
     for name, table in tables_of(people).items():
         out.print(f"\n[bold]{escape(HEADINGS[name])}[/bold]")
         print_table(table)
+        if legend := legend_of(table):
+            out.print(escape(legend))
 
 
 HEADINGS = {
@@ -88,4 +90,5 @@ HEADINGS = {
     "positions": "By position in the test",
     "reactions": "How long people took",
     "questions": "Questionnaire",
+    "restarts": "Exercises begun anew after an interruption",
 }

@@ -55,6 +55,7 @@ _LATEX = {
     MINUS: "$-$",
     "∞": r"$\infty$",
     "†": r"\dag{}",
+    "‡": r"\ddag{}",
 }
 
 _SIGNS = {

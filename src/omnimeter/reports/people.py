@@ -104,6 +104,8 @@ class Taken:
         reactions: The milliseconds that participants took for their answers, by columns: for each
             participant those of each exercise.
         questions: What was asked at the end.
+        restarts: How often participants with a complete test began an exercise anew after an
+            interruption, of those who did.
         damaged: The directories of tests that are damaged, and why.
     """
 
@@ -119,6 +121,7 @@ class Taken:
     levels: Mapping[Taker, FloatArray] = field(default_factory=dict)
     reactions: Sequence[Sequence[FloatArray]] = ()
     questions: Sequence[Questions] = ()
+    restarts: Mapping[str, int] = field(default_factory=dict)
     damaged: Mapping[Path, StoreError] = field(default_factory=dict)
 
     @property

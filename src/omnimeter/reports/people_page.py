@@ -21,7 +21,7 @@ from omnimeter.reports.campaign_page import figure_data, keep_only
 from omnimeter.reports.comparisons import Verdict
 from omnimeter.reports.distributions import boxes, histograms
 from omnimeter.reports.figures import Dot, DotFigure, Figure
-from omnimeter.reports.latex import tabular
+from omnimeter.reports.latex import plain, tabular
 from omnimeter.reports.page import SIGNS, TEXT_COLUMNS, templates
 from omnimeter.reports.people import (
     PEOPLE,
@@ -59,7 +59,32 @@ FACTORS = ("agent", "exercise", "agent by exercise")
 """The effects of the analysis of variance."""
 
 
+BOUNDED = "‡"
+"""Marks an interval that rests on nothing but the possible values."""
+
+
 # Tables.
+
+
+def _ends(each: Estimate | None, places: int, name: str = "", *, signed: bool = False) -> Cell:
+    """The interval of an estimate, with a mark where it is bounded."""
+    return _marked(each, ends_cell(each, places, name, signed=signed), name)
+
+
+def _marked(each: Estimate | None, ends: Cell, name: str) -> Cell:
+    bounded = each is not None and isfinite(each.value) and each.bounded
+    data = {**ends.data, f"{name}bounded": bounded}
+    return ends._replace(text=ends.text + BOUNDED * bounded, data=data)
+
+
+def legend_of(table: Table) -> str:
+    """What the mark of intervals in a table says; nothing where none has it."""
+    if not any(cell.text.endswith(BOUNDED) for row in table.rows for cell in row):
+        return ""
+    return (
+        f"{BOUNDED} This interval rests on nothing but the lowest and the highest possible value: "
+        "too few values carry the spread. More participants make it much shorter."
+    )
 
 
 def _who(taker: Taker) -> Cell:
@@ -80,13 +105,13 @@ def mean_table(people: People) -> Table:
             _who(each.taker),
             Cell(str(each.estimate.count), {"participants": each.estimate.count}),
             number_cell(each.estimate.value, places, "mean"),
-            ends_cell(each.estimate, places),
+            _ends(each.estimate, places),
             number_cell(each.deviation, places, "deviation"),
         ]
         if leveled:
             row += [
                 number_cell(_value(each.level), 1, "level"),
-                ends_cell(each.level, 1, "level_"),
+                _ends(each.level, 1, "level_"),
             ]
         rows.append(tuple(row))
     headings = ["Agent", "Participants", f"Mean {people.taken.value.lower()}", "95 % interval"]
@@ -110,7 +135,7 @@ def _difference_table(differences: Sequence[Difference], side: str) -> Table | N
         row = [
             _who(each.second if each.first.memory is None else replace(each.first, memory=None)),
             number_cell(each.estimate.value, places, "difference", signed=True),
-            ends_cell(each.estimate, places, signed=True),
+            _ends(each.estimate, places, signed=True),
             Cell(str(each.estimate.count), {"participants": each.estimate.count}),
             Cell(p_value(each.p_value), {"p_value": each.p_value}),
             Cell(said, {"verdict": str(each.verdict)}, each.verdict.name.lower()),
@@ -121,7 +146,7 @@ def _difference_table(differences: Sequence[Difference], side: str) -> Table | N
         else:
             row[-1:-1] = [
                 number_cell(_value(each.level), 1, "level", signed=True),
-                ends_cell(each.level, 1, "level_", signed=True),
+                _ends(each.level, 1, "level_", signed=True),
             ]
         rows.append(tuple(row))
     kind = "Simultaneous 95 %" if len(differences) > 1 else "95 % interval"
@@ -137,7 +162,9 @@ def variance_table(people: People) -> Table | None:
         effects = zip(FACTORS, (each.agent, each.exercise, each.interaction), strict=True)
         for name, effect in effects:
             if effect is not None:
-                rows.append((_who(each.taker), Cell(name, {"effect": name}), *effect_cells(effect)))
+                *front, ends = effect_cells(effect)
+                ends = _marked(effect.share, ends, "share_")
+                rows.append((_who(each.taker), Cell(name, {"effect": name}), *front, ends))
     return Table(("Agent", "Effect", *EFFECT), tuple(rows)) if rows else None
 
 
@@ -177,7 +204,7 @@ def group_table(groups: Sequence[Group], heading: str) -> Table | None:
                 Cell(each.place, {heading.lower(): each.place}),
                 Cell(str(len(each.values)), {"n": len(each.values)}),
                 number_cell(each.estimate.value, 3, "mean"),
-                ends_cell(each.estimate, 3),
+                _ends(each.estimate, 3),
                 number_cell(deviation, 3, "deviation"),
                 number_cell(median, 3, "median"),
                 Cell(interval(first, third, 3), quartiles),
@@ -194,7 +221,7 @@ def relation_table(people: People) -> Table | None:
         p = each.p_value if isfinite(each.value) else None
         return (
             number_cell(each.value, 3, name),
-            ends_cell(each, 3, f"{name}_"),
+            _ends(each, 3, f"{name}_"),
             Cell(p_value(p), {f"{name}_p_value": p}),
         )
 
@@ -261,6 +288,15 @@ def question_table(people: People) -> Table | None:
     return Table(headings, tuple(rows)) if rows else None
 
 
+def restart_table(people: People) -> Table | None:
+    """Who began exercises anew after an interruption, and how often."""
+    rows = tuple(
+        (Cell(name, {"participant": name}), Cell(str(count), {"restarts": count}))
+        for name, count in people.taken.restarts.items()
+    )
+    return Table(("Participant", "Exercises begun anew"), rows) if rows else None
+
+
 def tables_of(people: People) -> dict[str, Table]:
     """All tables, by their names."""
     several = len(people.taken.exercises) > 1
@@ -276,6 +312,7 @@ def tables_of(people: People) -> dict[str, Table]:
         "positions": positions and _cut(positions, 6),
         "reactions": reaction_table(people),
         "questions": question_table(people),
+        "restarts": restart_table(people),
     }
     return {name: table for name, table in tables.items() if table is not None}
 
@@ -294,6 +331,25 @@ def participants_sentence(people: People) -> str:
     return f"{count} of {counted(invited, 'participant')} took the whole test{rest}."
 
 
+def restarts_sentence(people: People) -> str:
+    """Who knew the environment of an exercise from before it began anew; or nothing."""
+    counts = people.taken.restarts
+    if not counts:
+        return ""
+    who = listed(f"{name} ({counted(count, 'time')})" for name, count in counts.items())
+    return (
+        f"{counted(len(counts), 'participant')} began an exercise anew after an interruption: "
+        f"{who}. Only the last attempt counts, in an environment that they knew from before, so "
+        "that they may have got more than others; agents have one attempt."
+    )
+
+
+def _said(each: Estimate) -> str:
+    """The interval of a difference in a sentence."""
+    ends = interval(each.low, each.high, 3, signed=True)
+    return f"{ends}, bounded by the possible values alone" if each.bounded else ends
+
+
 def sentences_of(people: People) -> list[str]:
     """The result in a few sentences."""
     said = [participants_sentence(people)]
@@ -303,6 +359,8 @@ def sentences_of(people: People) -> list[str]:
         + ("" if each.deviation is None else f" (SD {number(each.deviation, 3)})")
         for each in people.means
     ]
+    if restarted := restarts_sentence(people):
+        said.append(restarted)
     if got:
         said.append(f"Mean {taken.value.lower()}: {'; '.join(got)}.")
     said += [
@@ -311,7 +369,7 @@ def sentences_of(people: People) -> list[str]:
         for taker, count in people.missing.items()
     ]
     for each in people.differences:
-        ends = interval(each.estimate.low, each.estimate.high, 3, signed=True)
+        ends = _said(each.estimate)
         what = f"People minus {each.second.name}: {number(each.estimate.value, 3, signed=True)}"
         verdict = {
             Verdict.BETTER: "people got more",
@@ -321,7 +379,7 @@ def sentences_of(people: People) -> list[str]:
         said.append(f"{what} ({ends}): {verdict}.")
     for each in people.memories:
         if each.differing:
-            ends = interval(each.estimate.low, each.estimate.high, 3, signed=True)
+            ends = _said(each.estimate)
             what = number(each.estimate.value, 3, signed=True)
             said.append(f"{each.first.agent}, carried minus fresh memory: {what} ({ends}).")
     if same := [each.first.agent for each in people.memories if not each.differing]:
@@ -468,6 +526,7 @@ def render_people(people: People, svgs: Mapping[str, str], data: str, latex: str
         damaged=[f"{path.parent.name}: {e.message}" for path, e in people.taken.damaged.items()],
         tables=tables_of(people),
         whole=_of_all(people),
+        legend_of=legend_of,
         figures={figure.name: figure for figure in figures_of(people)},
         drawn={name: Markup(svg) for name, svg in svgs.items()},
         signs=dict(signs),
@@ -507,7 +566,9 @@ def write_people_report(people: People, path: Path) -> dict[str, Path]:
         files.write(data / f"{name}.json", (json.dumps(content, indent=1) + "\n").encode())
     for name, table in tables.items():
         write_table(table, data / f"{name}.csv")
-        files.write(latex / f"{name}.tex", tabular(table).encode())
+        legend = legend_of(table)
+        note = f"\n\\par {plain(legend)}\n" if legend else ""
+        files.write(latex / f"{name}.tex", (tabular(table) + note).encode())
     keep_only(data, [*(f"{name}.json" for name in whole), *(f"{name}.csv" for name in tables)])
     keep_only(latex, [*(f"{name}.pdf" for name in svgs), *(f"{name}.tex" for name in tables)])
     page = render_people(people, svgs, data.name, latex.name)

@@ -109,6 +109,11 @@ class Attendance:
         return (view.exercise, view.step) if view else None
 
     @property
+    def trouble(self) -> str:
+        """Why their test cannot go on, if it cannot."""
+        return self._session.desk.view.trouble if self._session else ""
+
+    @property
     def is_idle(self) -> bool:
         """Whether there has been no browser for some time."""
         return not self._browsers and time.monotonic() - self._left > KEPT
@@ -164,8 +169,8 @@ class Attendance:
         left = passing[-1] if passing and "exercise" in passing[-1] else None
         if under_way is None and left is None:
             return
-        seen = float(left["time"]) if left else float(self._events[-1]["time"])
-        if under_way is not None:
+        seen = float((left or self._events[-1])["time"])
+        if under_way is not None and left is None:  # the server was killed
             seen = max(seen, journals.path(under_way).stat().st_mtime)
         away = time.time() - seen
         policy = design.after_interruption

@@ -28,8 +28,8 @@ from omnimeter.protocols import Evaluation, summarise
 from omnimeter.protocols.battery import Item, find_battery
 from omnimeter.reports.people import PEOPLE, People, Questions, Taken, Taker
 from omnimeter.results.files import Layout
-from omnimeter.web.records import answers, attended
-from omnimeter.web.studies import Participant, Question, Study
+from omnimeter.web.attendance import stage_of
+from omnimeter.web.studies import Design, Participant, Question, Study
 
 Tell = Callable[[str, int, int], None]
 """Told what is being done, how many steps are over, and of how many."""
@@ -72,7 +72,8 @@ def compare(
     if any(spec.id.startswith("person-") for spec in specs):
         message = "A person cannot take the place of another one."
         raise InvalidInputError(message, "Give other agents.")
-    present, absent, damaged = _tests(study)
+    tested = _tests(study)
+    present = tested.present
     if not present:
         message = f"No participant of {study.path} has a complete test yet."
         advice = "Compare them when some have answered all exercises."
@@ -91,8 +92,7 @@ def compare(
     if left := [place for place, test in tests.items() if test is None]:
         _take(left, running_options(workers), tell)
         tests |= {place: _stored(place) for place in left}
-    taken = _gathered(study, present, absent, tests, texts=texts)
-    return People(replace(taken, damaged=damaged))
+    return People(_gathered(study, tested, tests, texts=texts))
 
 
 @dataclass(frozen=True)
@@ -223,24 +223,42 @@ def _test_of(
     return _Test(payoffs, complexities, nan, done, result.support)
 
 
-def _tests(
-    study: Study,
-) -> tuple[dict[Participant, _Test], dict[str, list[str]], dict[Path, StoreError]]:
-    """The complete tests of participants, the others by what is missing, and what is damaged."""
-    present: dict[Participant, _Test] = {}
-    absent: dict[str, list[str]] = {}
-    damaged: dict[Path, StoreError] = {}
+@dataclass(frozen=True)
+class _Tested:
+    """What is stored of participants.
+
+    Attributes:
+        present: Their complete tests.
+        events: What happened with these participants.
+        absent: The others, by what is missing.
+        damaged: What of these is damaged.
+    """
+
+    present: dict[Participant, _Test]
+    events: dict[Participant, list[dict[str, Any]]]
+    absent: dict[str, list[str]]
+    damaged: dict[Path, StoreError]
+
+
+def _tests(study: Study) -> _Tested:
+    """What is stored of all participants."""
+    tested = _Tested({}, {}, {}, study.damaged)
+    if tested.damaged:
+        tested.absent["with damaged files"] = [folder.name for folder in tested.damaged]
     for one, directory in study:
+        events: list[dict[str, Any]] = []
         try:
-            present[one] = _test_of(study, one, study.evaluation(one), directory)
+            events = study.events(one)
+            tested.present[one] = _test_of(study, one, study.evaluation(one), directory)
+            tested.events[one] = events
         except _UnfinishedError as error:
-            is_blocked = attended(study, one).stage == "blocked"
+            is_blocked = stage_of(study.design, events) == "blocked"
             why = "away too long" if is_blocked else str(error)
-            absent.setdefault(why, []).append(one.name)
+            tested.absent.setdefault(why, []).append(one.name)
         except StoreError as error:
-            damaged[directory] = error
-            absent.setdefault("with damaged files", []).append(one.name)
-    return present, absent, damaged
+            tested.damaged[directory] = error
+            tested.absent.setdefault("with damaged files", []).append(one.name)
+    return tested
 
 
 def _stored(place: Place) -> _Test | None:
@@ -253,14 +271,14 @@ def _stored(place: Place) -> _Test | None:
 
 def _gathered(
     study: Study,
-    present: Mapping[Participant, _Test],
-    absent: Mapping[str, Sequence[str]],
+    tested: _Tested,
     tests: Mapping[Place, _Test | None],
     *,
     texts: bool,
 ) -> Taken:
     """What people and agents got."""
-    design, people = study.design, list(present.values())
+    design, present, events = study.design, tested.present, tested.events
+    people = list(present.values())
     score = design.test is not None
     orders = [design.places(study.seed, one.number) or [0] for one in present]
     taken: dict[Taker, list[_Test | None]] = {Taker(PEOPLE): [*people]}
@@ -287,7 +305,7 @@ def _gathered(
     return Taken(
         title=design.title,
         participants=tuple(one.name for one in present),
-        absent={why: tuple(those) for why, those in absent.items()},
+        absent={why: tuple(those) for why, those in tested.absent.items()},
         withdrawn=study.withdrawn,
         exercises=tuple(names),
         payoffs=payoffs,
@@ -296,9 +314,11 @@ def _gathered(
         support=support,
         levels=levels if score else {},
         reactions=[
-            _reactions(study.events(one), order) for one, order in zip(present, orders, strict=True)
+            _reactions(events[one], order) for one, order in zip(present, orders, strict=True)
         ],
-        questions=list(_questions(study, list(present), texts=texts)),
+        questions=list(_questions(design, list(events.values()), texts=texts)),
+        restarts={one.name: count for one in present if (count := _restarts(events[one]))},
+        damaged=tested.damaged,
     )
 
 
@@ -332,12 +352,18 @@ def _reactions(events: Sequence[Mapping[str, Any]], order: Sequence[int]) -> lis
     return [np.array(each) for each in columns]
 
 
-def _questions(study: Study, people: Sequence[Participant], *, texts: bool) -> Iterator[Questions]:
+def _restarts(events: Sequence[Mapping[str, Any]]) -> int:
+    """How often a participant began an exercise anew after an interruption."""
+    return sum(event["kind"] == "restarted" for event in events)
+
+
+def _questions(
+    design: Design, events: Sequence[Sequence[Mapping[str, Any]]], *, texts: bool
+) -> Iterator[Questions]:
     """What participants answered to each question."""
-    names = {one.name for one in people}
-    given = [row for row in answers(study) if row["participant"] in names]
-    for each in study.design.questions if given else ():
-        told = [row[each.name] for row in given if row[each.name] is not None]
+    given = [e["answers"] for own in events for e in own if e["kind"] == "answered"]
+    for each in design.questions if given else ():
+        told = [answers[each.name] for answers in given if answers.get(each.name) is not None]
         options = _options(each)
         if options:
             told = [answer for answer in told if answer in options]

@@ -29,9 +29,17 @@ from omnimeter.results import files
 from omnimeter.web import STATIC
 from omnimeter.web.attendance import Attendance, Attendances
 from omnimeter.web.live import push_changes
-from omnimeter.web.records import Attended, answer_columns, answers, attended, happened, named
+from omnimeter.web.records import (
+    Attended,
+    Damaged,
+    answer_columns,
+    answers,
+    attended,
+    happened,
+    named,
+)
 from omnimeter.web.security import Rate, json_of, refused_names
-from omnimeter.web.studies import STANDARD, Design, Participant, Study
+from omnimeter.web.studies import MOST_PARTICIPANTS, STANDARD, Design, Participant, Study
 
 OF_A_TEST = {
     "class", "time", "interactions", "length", "repetitions", "slot", "start_complexity", "payoff",
@@ -91,7 +99,23 @@ def checked(data: Mapping[str, Any]) -> Design:
         raise FormError({_field(data): str(error)}) from error
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise FormError({_field(data): f"This cannot be used: {error}"[:300]}) from error
+    try:
+        check_language(design)
+    except UnknownNameError as error:
+        raise FormError({"language": str(error)}) from error
     return design
+
+
+def check_language(design: Design) -> None:
+    """Make sure that the pages have the language of a study.
+
+    Raises:
+        UnknownNameError: They do not.
+    """
+    from omnimeter.web.server import languages
+
+    if design.language not in (known := languages()):
+        raise UnknownNameError("language", design.language, known)
 
 
 _PATTERNS = {
@@ -205,14 +229,18 @@ class Studies:
     def table(self, study: Study) -> dict[str, dict[str, Any]]:
         """How far each participant of a study is, by their names."""
         now = dict(self.there.now())
-        return {each.name: self._row(study, each, now) for each in study.participants}
+        rows = {each.name: self._row(study, each, now) for each in study.participants}
+        for folder, error in study.damaged.items():
+            row = {**asdict(Attended("damaged")), "damaged": str(error), "browsers": 0}
+            rows[folder.name] = {**row, "number": MOST_PARTICIPANTS}  # after the others
+        return rows
 
     def _row(self, study: Study, one: Participant, now: Mapping[str, Attendance]) -> dict[str, Any]:
         if (attendance := now.get(one.token)) is None:
             row = {**self._stored(study, one), "browsers": 0}
         else:
             row = asdict(Attended.of(study.design, attendance.events))
-            row["browsers"] = attendance.browsers
+            row["browsers"], row["trouble"] = attendance.browsers, attendance.trouble
             row["seen"] = max(row["seen"] or 0.0, attendance.seen) or None
             if row["stage"] == "test" and attendance.place is not None:
                 row["exercise"], row["step"] = attendance.place
@@ -237,13 +265,37 @@ class Studies:
         return known[1]
 
 
-def _csv(name: str, columns: Iterable[str], rows: Iterable[Mapping[str, object]]) -> Response:
-    """A download of a table; no cell is a formula for spreadsheets."""
+def _csv(study: Study, what: str, start: str) -> Response:
+    """The download of a table; no cell is a formula for spreadsheets.
+
+    Participants with a damaged log are left out: the name of the file says that it is incomplete,
+    and the table of participants which they are.
+
+    Args:
+        study: The study.
+        what: Which table.
+        start: How the address of the server begins.
+
+    Raises:
+        HTTPException: There is no such table.
+    """
+    columns: Iterable[str]
+    rows: Iterator[Mapping[str, object]]
+    damaged: Damaged = {}
+    if what == "links":
+        columns, rows = LINKS, _links(study, start)
+    elif what == "events":
+        columns, rows = EVENTS, happened(study, damaged)
+    elif what == "answers":
+        columns, rows = answer_columns(study), answers(study, damaged)
+    else:
+        raise HTTPException(404, "There is no such table.")
     file = io.StringIO()
     writer = csv.DictWriter(file, list(columns))
     writer.writeheader()
     writer.writerows({column: no_formula(cell) for column, cell in row.items()} for row in rows)
-    disposition = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    name = f"{study.path.name}-{what}{'-incomplete' * bool(damaged)}.csv"
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(file.getvalue(), media_type="text/csv; charset=utf-8", headers=disposition)
 
 
@@ -311,11 +363,12 @@ def add_experimenter(app: FastAPI, there: Attendances, root: Path) -> None:
     @app.get("/api/form")
     async def form() -> dict[str, Any]:
         """What a new study can be made of."""
-        locales = sorted(file.stem for file in (STATIC / "locales").glob("*.json"))
+        from omnimeter.web.server import languages
+
         return {
             "batteries": {each: len(find_battery(each).exercises) for each in battery_names()},
             "classes": [each.id for each in listing(Kind.ENVIRONMENT)],
-            "languages": locales,
+            "languages": [*languages()],
             "questions": [each.name for each in STANDARD],
         }
 
@@ -347,18 +400,8 @@ def add_experimenter(app: FastAPI, there: Attendances, root: Path) -> None:
 
     @app.get("/api/studies/{name}/{what}.csv")
     async def download(name: str, what: str, request: Request) -> Response:
-        study = studies.study(name)
-        columns: Iterable[str]
-        rows: Iterator[Mapping[str, object]]
-        if what == "links":
-            columns, rows = LINKS, _links(study, str(request.base_url))
-        elif what == "events":
-            columns, rows = EVENTS, happened(study)
-        elif what == "answers":
-            columns, rows = answer_columns(study), answers(study)
-        else:
-            raise HTTPException(404, "There is no such table.")
-        return await asyncio.to_thread(_csv, f"{study.path.name}-{what}", columns, rows)
+        study, start = studies.study(name), str(request.base_url)
+        return await asyncio.to_thread(_csv, study, what, start)
 
     @app.post("/api/studies/{name}/participants/{participant}/revoke")
     async def revoke(name: str, participant: str) -> dict[str, bool]:
@@ -398,24 +441,36 @@ def add_kiosk(app: FastAPI, studies: Studies) -> None:
     """
     rate = Rate(KIOSK, MINUTE)
 
-    async def study_of(token: str) -> Study:
+    async def find(token: str) -> Study | None:
         for study in list(studies.there.studies.values()):
-            known = await asyncio.to_thread(kiosk_of, study)
+            try:
+                known = await asyncio.to_thread(kiosk_of, study)
+            except StoreError:  # its page tells why; other kiosks are open
+                continue
             if known and secrets.compare_digest(known.encode(), token.encode()):
                 return study
-        raise HTTPException(404, "This kiosk is closed.")
+        return None
+
+    async def study_of(token: str) -> Study:
+        if (study := await find(token)) is None:
+            raise HTTPException(404, "This kiosk is closed.")
+        return study
+
+    def page(status: int = 200) -> FileResponse:
+        return FileResponse(STATIC / "kiosk.html", status, media_type="text/html")
 
     @app.get("/kiosk", include_in_schema=False)
     async def again(request: Request) -> Response:
         token = request.cookies.get("kiosk", "")
         if not re.fullmatch(r"[\w-]{1,100}", token):
-            raise HTTPException(404, "There is no kiosk on this device.")
+            return page(404)  # which says that it is closed
         return RedirectResponse(f"/kiosk/{token}", 303)
 
     @app.get("/kiosk/{token}", include_in_schema=False)
     async def welcome(token: str) -> Response:
-        await study_of(token)
-        answer = FileResponse(STATIC / "kiosk.html", media_type="text/html")
+        if await find(token) is None:
+            return page(404)
+        answer = page()
         answer.set_cookie("kiosk", token, httponly=True, samesite="strict", path="/kiosk")
         return answer
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from typing import Any, Literal
 from omnimeter import results
 from omnimeter.catalogue import Kind, make
 from omnimeter.contract import Exercise, InvalidInputError, UnknownNameError
+from omnimeter.contract.errors import StoreError
 from omnimeter.results.files import Layout
 from omnimeter.results.journal import Entry, Journals, read_log
 from omnimeter.web.attendance import stage_of
@@ -34,13 +35,20 @@ COLUMNS = {
 """The columns of the table of interactions, with their types."""
 
 
+Damaged = dict[Path, StoreError]
+"""What of participants cannot be read, by their folders, and why."""
+
+Row = dict[str, Any]
+"""A row of a table, by the names of its columns."""
+
+
 @dataclass(frozen=True)
 class Attended:
     """How far a participant is.
 
     Attributes:
-        stage: What they are at; ``invited`` if they have not come yet, and ``declined`` until they
-            are asked again.
+        stage: What they are at; ``invited`` if they have not come yet, ``declined`` until they
+            are asked again, and ``damaged`` if it cannot be told.
         exercises: How many exercises they have done.
         interruptions: How often they were away in the middle of an exercise.
         seen: The second of the epoch at which something last happened, if anything did.
@@ -89,15 +97,40 @@ def attended(study: Study, participant: Participant) -> Attended:
     return Attended.of(study.design, study.events(participant))
 
 
-def interactions(study: Study) -> Iterator[dict[str, Any]]:
+def _rows(
+    study: Study, of: Callable[[Participant], Iterator[Row]], damaged: Damaged | None
+) -> Iterator[Row]:
+    """The rows of all participants; of those with damaged files none."""
+    for folder, error in study.damaged.items():
+        if damaged is None:
+            raise error
+        damaged[folder] = error
+    for participant in study.participants:
+        try:
+            own = list(of(participant))
+        except StoreError as error:
+            if damaged is None:
+                raise
+            damaged[study.folder(participant)] = error
+        else:
+            yield from own
+
+
+def interactions(study: Study, damaged: Damaged | None = None) -> Iterator[Row]:
     """Every interaction of every participant, those of tests under way included.
 
     The reward of the last interaction of an exercise is missing as long as its test is under way.
 
+    Args:
+        study: The study.
+        damaged: Where participants are noted who are left out because something of theirs cannot be
+            read; otherwise that is an error.
+
     Raises:
         StoreError: Something cannot be read.
     """
-    for participant in study.participants:
+
+    def of(participant: Participant) -> Iterator[Row]:
         told = {
             (int(event["exercise"]), int(event["step"]) + 1): event
             for event in study.events(participant)
@@ -118,6 +151,8 @@ def interactions(study: Study) -> Iterator[dict[str, Any]]:
                     "shown_ms": event.get("shown"),
                     "received": event.get("received"),
                 }
+
+    return _rows(study, of, damaged)
 
 
 Taken = tuple[Exercise, list[int | None], list[float | None]]
@@ -159,13 +194,14 @@ def named(study: Study, name: str) -> Participant:
     return known[name]
 
 
-def happened(study: Study) -> Iterator[dict[str, Any]]:
-    """What happened with all participants, one event after the other.
+def happened(study: Study, damaged: Damaged | None = None) -> Iterator[Row]:
+    """What happened with all participants, one event after the other (see ``interactions``).
 
     Raises:
         StoreError: Something cannot be read.
     """
-    for participant in study.participants:
+
+    def of(participant: Participant) -> Iterator[Row]:
         for event in study.events(participant):
             told = {name: each for name, each in event.items() if name not in ("kind", "time")}
             yield {
@@ -175,19 +211,24 @@ def happened(study: Study) -> Iterator[dict[str, Any]]:
                 "data": json.dumps(told, ensure_ascii=False) if told else "",
             }
 
+    return _rows(study, of, damaged)
 
-def answers(study: Study) -> Iterator[dict[str, Any]]:
-    """The answers of each participant to the questionnaire, with the time at which they came.
+
+def answers(study: Study, damaged: Damaged | None = None) -> Iterator[Row]:
+    """The answers to the questionnaire, with the time at which they came (see ``interactions``).
 
     Raises:
         StoreError: Something cannot be read.
     """
     names = [each.name for each in study.design.questions]
-    for participant in study.participants:
+
+    def of(participant: Participant) -> Iterator[Row]:
         for event in study.events(participant):
             if event["kind"] == "answered":
                 given = {name: event["answers"].get(name) for name in names}
                 yield {"participant": participant.name, "answered": event["time"], **given}
+
+    return _rows(study, of, damaged)
 
 
 def answer_columns(study: Study) -> dict[str, str]:
@@ -197,8 +238,12 @@ def answer_columns(study: Study) -> dict[str, str]:
     return {"participant": "string", "answered": "float64", **asked}
 
 
-def export(study: Study, out: Path, file_format: str | None = None) -> Mapping[Path, int]:
+def export(
+    study: Study, out: Path, file_format: str | None = None
+) -> tuple[Mapping[Path, int], Damaged]:
     """Write all interactions into a table, and the answers into another one beside it.
+
+    Participants of whom something is damaged are left out of the table that it is needed for.
 
     Args:
         study: The study.
@@ -206,11 +251,11 @@ def export(study: Study, out: Path, file_format: str | None = None) -> Mapping[P
         file_format: ``parquet`` or ``csv``; by default as the name of the file ends.
 
     Returns:
-        How many rows were written into which file.
+        How many rows were written into which file, and what is damaged.
 
     Raises:
         InvalidInputError: There is no such format.
-        StoreError: Something cannot be read or written.
+        StoreError: Something cannot be written.
     """
     import pyarrow as pa
 
@@ -221,12 +266,13 @@ def export(study: Study, out: Path, file_format: str | None = None) -> Mapping[P
         message = f"There is no format {chosen!r}."
         raise InvalidInputError(message, f"Known: {', '.join(kinds)}.")
     beside = out.with_name(f"{out.stem}-answers{out.suffix}")
+    damaged: Damaged = {}
     tables = {
-        out: pa.Table.from_pylist(list(interactions(study)), pa.schema(list(COLUMNS.items()))),
-        beside: pa.Table.from_pylist(
-            list(answers(study)), pa.schema(list(answer_columns(study).items()))
-        ),
+        out: (interactions(study, damaged), COLUMNS),
+        beside: (answers(study, damaged), answer_columns(study)),
     }
-    return {
-        path: write_table(table.to_reader(), kinds[chosen], path) for path, table in tables.items()
-    }
+    written = {}
+    for path, (rows, columns) in tables.items():
+        table = pa.Table.from_pylist(list(rows), pa.schema(list(columns.items())))
+        written[path] = write_table(table.to_reader(), kinds[chosen], path)
+    return written, damaged

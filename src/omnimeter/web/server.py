@@ -184,7 +184,7 @@ def add_participants(app: FastAPI, there: Attendances) -> None:
             logging.getLogger(__name__).error("%s cannot take part: %s", known[1].name, error)
             await socket.close(TROUBLE)
         finally:
-            await attendance.leave(send, why)
+            await asyncio.shield(attendance.leave(send, why))  # written down also at the end
 
 
 async def _listen(

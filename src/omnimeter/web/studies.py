@@ -288,7 +288,7 @@ class Study:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._changed, self._read_before = -1, dict[str, Participant]()
-        self.damaged: dict[str, str] = {}
+        self._damaged: dict[Path, StoreError] = {}
         content = self._read()
         self.design = Design.from_json(json.dumps(content["design"]), str(self._file))
         self.seed = int(content["seed"])
@@ -353,7 +353,7 @@ class Study:
         folder = self.path / "participants"
         changed = folder.stat().st_mtime_ns if folder.exists() else 0
         if changed != self._changed:
-            known, damaged = {}, {}
+            known, damaged = {}, dict[Path, StoreError]()
             for file in sorted(folder.glob("p*/participant.json")):
                 try:
                     one = Participant.from_json(file.read_text(encoding="utf-8"), str(file))
@@ -361,14 +361,21 @@ class Study:
                 except FileNotFoundError:  # who has just withdrawn
                     pass
                 except (OmnimeterError, OSError, ValueError) as error:  # the others take part
-                    damaged[file.parent.name] = f"{file} cannot be read: {error}"
-            self._changed, self._read_before, self.damaged = changed, known, damaged
+                    message = f"{file} cannot be read: {error}"
+                    damaged[file.parent] = StoreError(message, "Restore the file.")
+            self._changed, self._read_before, self._damaged = changed, known, damaged
         return self._read_before
 
     @property
     def participants(self) -> list[Participant]:
         """Those who were invited and have not withdrawn, in the order of their invitations."""
         return sorted(self._known.values(), key=lambda each: each.number)
+
+    @property
+    def damaged(self) -> dict[Path, StoreError]:
+        """The folders of participants who cannot be read, and why."""
+        _ = self._known  # which is read again where something has changed
+        return dict(self._damaged)
 
     def find(self, token: str) -> Participant | None:
         """Whose link it is."""

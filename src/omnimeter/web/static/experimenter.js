@@ -109,7 +109,7 @@ async function study(name) {
   }).map(([what, title]) =>
     h("li", {}, h("a", { href: `${studyPath(name)}/${what}.csv`, download: true }, `${title} (CSV)`)),
   );
-  const exported = h("code", {}, `omnimeter study export ${path}`);
+  const exported = h("code", {}, `omnimeter study export ${path} --out ${name}.parquet`);
   const participants = section("people", "Participants");
   main.replaceChildren(
     heading(design.title),
@@ -121,7 +121,7 @@ async function study(name) {
       "downloads",
       "Downloads",
       h("ul", {}, ...downloads),
-      h("p", { class: "quiet" }, "Everything, with traces and scores: ", exported),
+      h("p", { class: "quiet" }, "All interactions and answers: ", exported),
     ),
   );
   return people(participants, name);
@@ -313,8 +313,8 @@ function people(place, name) {
   const ago = (/** @type {any} */ item) =>
     item.seen ? `${span(Date.now() / 1000 + offset - item.seen)} ago` : "–";
   const stage = (/** @type {any} */ item) =>
-    item.damaged
-      ? h("span", { class: "error" }, item.damaged)
+    item.damaged || item.trouble
+      ? h("span", { class: "error" }, item.damaged || item.trouble)
       : h("span", {}, STAGES[item.stage] ?? item.stage, " ", item.expired && badge(`link ${item.expired}`));
   const connected = (/** @type {any} */ { browsers }) =>
     browsers ? badge(browsers > 1 ? `yes, ${browsers} pages` : "yes", "on") : "no";

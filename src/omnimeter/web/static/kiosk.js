@@ -1,10 +1,10 @@
 /** A kiosk: it offers the next participant to begin, and leads to their page. */
 
-import { ask, byId, fetchTexts, say } from "./page.js";
+import { Refused, ask, byId, fetchTexts, say } from "./page.js";
 
 /** @type {HTMLButtonElement} */ const begin = byId("begin");
 const wrong = byId("wrong");
-let { language, texts } = await fetchTexts([]); // until it is known which the study has
+let { language, texts } = await fetchTexts(navigator.languages); // until it is known which the study has
 
 async function show() {
   const design = await ask(`${location.pathname}/texts`);
@@ -25,11 +25,20 @@ async function next() {
   location.replace(path); // so that Back leads to no session
 }
 
+function close() {
+  document.documentElement.lang = language;
+  document.title = say(texts, "kiosk-closed-title");
+  byId("title").textContent = document.title;
+  byId("welcome").textContent = say(texts, "kiosk-closed-text");
+  begin.hidden = true;
+}
+
 /** @param {() => Promise<void>} work */
 async function attempt(work) {
   try {
     await work();
-  } catch {
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return close();
     wrong.textContent = say(texts, "kiosk-wrong");
     begin.disabled = false;
   }

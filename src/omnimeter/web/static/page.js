@@ -61,10 +61,11 @@ export function tell(words) {
 
 /** What the server refuses, with what is wrong with each field of a form. */
 export class Refused extends Error {
-  /** @param {string} message @param {Record<string, string>} errors */
-  constructor(message, errors = {}) {
+  /** @param {string} message @param {Record<string, string>} errors @param {number} status */
+  constructor(message, errors = {}, status = 0) {
     super(message);
     this.errors = errors;
+    this.status = status;
   }
 }
 
@@ -88,7 +89,7 @@ export async function ask(path, data) {
   const detail = told.detail ?? answer.statusText;
   const wrong = Array.isArray(detail) ? detail : [{ msg: detail }]; // a list: where, and what
   const words = wrong.map(({ loc = [], msg }) => [...loc.slice(1), msg].join(" "));
-  throw new Refused(words.join("; "), told.errors);
+  throw new Refused(words.join("; "), told.errors, answer.status);
 }
 
 /**

@@ -34,6 +34,7 @@ let page = "";
 /** @type {{targets: number[][], errors: Wrong[]}} */ let space = { targets: [], errors: [] };
 /** @type {import("./scene.js").Drawing | null} */ let scene = null;
 let running = false;
+/** Whether the battery would be lost with this page. */ let unsaved = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */ let waiting;
 let queue = Promise.resolve();
 const graph = new SpaceGraph(byId("graph"), (from, to) => {
@@ -436,6 +437,7 @@ async function changeBattery(what) {
   byId("battery-list").replaceChildren(...rows);
   byId("battery-box").hidden = !rows.length;
   link("save-battery", "battery.json");
+  unsaved = rows.length > 0;
 }
 
 // The page
@@ -509,6 +511,8 @@ function listen() {
     const typing = target.matches("input, select, textarea, summary, [data-cell]");
     if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey && scene?.press(event)) event.preventDefault();
   });
+  on("save-battery", "click", () => (unsaved = false));
+  addEventListener("beforeunload", (event) => unsaved && event.preventDefault());
   on("battery-title", "change", () => attempt(() => changeBattery({ remove: 1_000_000 })));
   on("interactions", "change", () => live && show({ ...live, known: 0, moves }));
 }
