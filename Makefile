@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: setup demo test checks check-wheel docs-api check-js test-slow test-numba test-cluster test-sb3 bench clean
+.PHONY: setup demo test checks check-wheel docs-api check-js test-slow test-numba test-cluster test-sb3 bench figures clean
 
 setup: $(STAMP)
 
@@ -119,6 +119,10 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/perturbation.py
 	$(BIN)/python benchmarks/people.py
 	$(BIN)/python benchmarks/programs.py
+
+# The pictures of report pages in README and docs, with today's numbers: needs Chromium.
+figures: $(STAMP)
+	$(BIN)/python docs/images/reports.py
 
 clean:
 	rm -rf .venv .venv-numba .venv-cluster .venv-sb3 node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .screenshots

@@ -95,5 +95,5 @@ def _environment(state: LambdaState, seed: int) -> LambdaParameters:
 def _agent(agent: QLearning, lowest: float, seed: int) -> QParameters:
     first = int(agent.ties == "first")
     return QParameters(
-        agent.alpha, agent.gamma, agent.initial, lowest, agent.exploration, first, seed
+        agent.alpha, agent.gamma, agent.initial_value, lowest, agent.epsilon, first, seed
     )

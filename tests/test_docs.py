@@ -1,5 +1,6 @@
 """The documentation is true: its commands run, its code works, its tables and links are right."""
 
+import importlib.util
 import re
 import runpy
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from PIL import Image
 
 import omnimeter as om
 import pages
@@ -169,6 +171,24 @@ def test_the_reference_of_the_python_api_is_that_of_the_docstrings():
 def test_pictures_are_small():
     for picture in (DOCS / "images").iterdir():
         assert picture.stat().st_size < 200_000, f"{picture.name} is too large"
+
+
+def pictures():
+    """The script that takes the pictures of report pages."""
+    spec = importlib.util.spec_from_file_location("pictures", DOCS / "images" / "reports.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("picture", ["report.png", "campaign-report.png"])
+def test_pictures_of_reports_show_the_numbers_of_today(picture, tmp_path):
+    taken = pictures()
+    show, _ = taken.PICTURES[picture]
+    _, numbers = show(tmp_path)
+    with Image.open(DOCS / "images" / picture) as image:
+        shown = image.text[taken.KEY]
+    assert shown == numbers, f"{picture} shows other numbers: make figures takes it again"
 
 
 def test_paragraphs_of_the_standard_are_numbered_and_cited_rightly():

@@ -97,6 +97,27 @@ def test_the_nearest_word_is_named() -> None:
         explained("stabilty")
 
 
+def settings_of_pages() -> Iterator[str]:
+    """What the modules of tests, and the page itself, call their settings."""
+    for file in (*sorted((SOURCE / "protocols").glob("*.py")), SOURCE / "reports" / "page.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name in ("settings", "_setting"):
+                for each in ast.walk(node):
+                    keys = each.keys if isinstance(each, ast.Dict) else []
+                    keys += [each.slice] if isinstance(each, ast.Subscript) else []
+                    yield from (
+                        key.value
+                        for key in keys
+                        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+                    )
+
+
+def test_every_setting_of_a_page_is_explained() -> None:
+    names = {*settings_of_pages()}
+    assert {"Payoff", "Battery", "Discount factor", "Change", "Slots", "Precision"} <= names
+    assert [name for name in sorted(names) if term_of(name) is None] == []
+
+
 def test_heads_of_a_table() -> None:
     names = [
         term.name for term in terms_in(["Agent", "Difference\nSimultaneous 95 %", "Slots", "p"])

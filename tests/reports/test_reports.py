@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +14,11 @@ import pytest
 from omnimeter.catalogue import Kind, parse
 from omnimeter.contract import Fault, FaultKind, InvalidInputError, Spec
 from omnimeter.contract.errors import StoreError
+from omnimeter.estimation import mean
 from omnimeter.execution import Options, evaluate
-from omnimeter.protocols import Result
+from omnimeter.protocols import Evaluation, Result
 from omnimeter.reports import (
+    comparisons,
     latex_table,
     rejudge,
     score_rows,
@@ -40,6 +44,8 @@ from reports_samples import (
     read,
 )
 
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
+
 
 def test_the_page_tells_the_numbers(tmp_path: Path) -> None:
     payoffs = {PLAIN: [0.0, 0.125, 0.0, 0.125], FIXED: [0.5, 0.75, 0.5, 0.75]}
@@ -48,10 +54,16 @@ def test_the_page_tells_the_numbers(tmp_path: Path) -> None:
     assert path == tmp_path / "report.html"
     text = read(path).text
     assert "2 agents in cups-v1(rule=rest)" in text
-    assert "8 exercises of 40 interactions in all, judged by the payoff planned-average-v1" in text
-    assert "constant-v1(action=1) scored 0.625 (95 % interval 0.395 to 0.855)" in text
-    assert "random-v1 is worse than constant-v1(action=1) by 0.562" in text
-    assert "No exercise ended in a fault." in text
+    assert (
+        "2 agents took 4 exercises of 40 interactions each in cups-v1(rule=rest). "
+        "constant-v1(action=1) is shown to be best: 0.625 (95 % interval 0.395 to 0.855). "
+        "Every difference from the best agent is shown." in text
+    )
+    assert "\N{MINUS SIGN}0.562" in text
+    measured = text.split("What was measured")[1]
+    assert "sample-v1" not in text.split("What was measured")[0]
+    assert "planned-average-v1. The average reward" in measured
+    assert "payoffWhat an exercise is worth" in measured  # behind a click
     assert "Incomplete" not in text
     assert "virtual clock" in text
     assert record.fingerprint in text
@@ -128,7 +140,8 @@ def test_a_page_of_one_exercise(tmp_path: Path) -> None:
     evaluation = an_evaluation((PLAIN, FIXED), exercises=1, payoff="total-v1")
     page = read(write_report(a_store(tmp_path, evaluation, {PLAIN: [3.0], FIXED: [4.0]})))
     assert f"{text.MINUS}∞ to ∞" in page.text
-    assert "too few to compare them" in page.text
+    assert "Not decided is whether constant-v1(action=1) is better than random-v1." in page.text
+    assert "too few exercises" in page.text
     assert "total-v1" in page.text
 
 
@@ -144,7 +157,7 @@ def test_a_page_of_twelve_agents_with_long_names(tmp_path: Path) -> None:
     path = write_report(a_store(tmp_path, evaluation, payoffs, traces=True))
     page = read(path)
     assert all(agent.label in page.text for agent in agents)
-    assert "8 more agents scored less" in page.text
+    assert "or 8 others" in page.text or "is shown to be best" in page.text
     assert page.tags.count("svg") == 5
     assert path.stat().st_size < 2_000_000
 
@@ -184,7 +197,7 @@ def test_rejudging_equals_running_with_that_payoff(tmp_path: Path, payoff: str) 
     assert rejudged.complete
     assert rejudged.scores != before.scores
     page = read(write_report(record, tmp_path / "page.html", payoff=spec))
-    assert f"judged by the payoff {spec.label}" in page.text
+    assert f"Payoff{spec.label}. " in page.text
 
 
 def test_rejudging_with_the_same_payoff_changes_nothing(tmp_path: Path) -> None:
@@ -230,8 +243,8 @@ def test_a_table_for_latex() -> None:
     ]
     assert lines[4] == r"good-v1 & 0.750 & $-$0.726 to 0.997 & 2 & none \\"
     assert lines[5].startswith(
-        r"odd\_v1(a=\textquotedbl{}50\%\&\#\$\textasciicircum{}\textasciitilde{}"
-        r"\textbackslash{}\textbackslash{}\textquotedbl{})\dag{} & $-$0.375"
+        r"odd\_v1(a={''}50\%\&\#\$\textasciicircum{}\textasciitilde{}"
+        r"\textbackslash{}\textbackslash{}{''})\dag{} & $-$0.375"
     )
     assert lines[6] == r"poor-v1\dag{} & -- & -- & 0 & 1 agent error \\"
     assert lines[7:9] == [r"\bottomrule", r"\end{tabular}"]
@@ -245,6 +258,38 @@ def test_differences_for_latex() -> None:
     assert lines[2] == head
     assert [line.split(" & ")[0] for line in lines[4:6]] == ["fair-v1", "poor-v1"]
     assert lines[4].endswith(r"& 2 & 1.000 & no difference shown \\")
+
+
+TEX = shutil.which("pdflatex") or shutil.which("tectonic")
+
+
+@pytest.mark.skipif(TEX is None, reason="neither pdflatex nor tectonic is installed")
+@pytest.mark.parametrize("long", [False, True])
+def test_tables_for_latex_compile(tmp_path: Path, long: bool) -> None:
+    odd = Spec("it_r/50%#$&{}~^\\.py:A", {"note": "x" * 80} if long else {})
+    result = a_result({GOOD: [1.0, 0.5] * 8, FAIR: [0.5, 0.25] * 8, odd: [0.1, None] * 8})
+    tables = latex_table(result)
+    assert "In common & p & Verdict" in tables
+    (row,) = (
+        line for line in tables.splitlines() if line.startswith("fair-v1") and "worse" in line
+    )
+    p = text.p_value(comparisons(result)[0].p_value).replace("<", r"\textless{}")
+    assert f"& 16 & {p} & " in row
+    preamble = (
+        r"\documentclass{article}\usepackage{array,booktabs}\usepackage[margin=2cm]{geometry}"
+    )
+    preamble += r"\begin{document}\footnotesize\sloppy "
+    (tmp_path / "a.tex").write_text(preamble + tables + r"\end{document}", encoding="utf-8")
+    done = subprocess.run(
+        [str(TEX), "a.tex"],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="latin-1",
+        check=False,
+    )
+    assert (done.returncode, "Error" in done.stdout) == (0, False), done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
 
 
 def test_a_table_as_plain_text() -> None:
@@ -279,3 +324,100 @@ print([name for name in heavy if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def a_battery(agents: tuple[Spec, ...], tests: int) -> Evaluation:
+    part = {"environment_class": "cups", "interactions": 20}
+    exercises = [{**part, "complexity": 3}, {**part, "environment_class": "cups(rule=rest)"}]
+    plan = {"title": "Two of a kind", "exercises": exercises}
+    return Evaluation(Spec("battery-v1", {"battery": plan, "tests": tests}), agents)
+
+
+def test_a_battery_has_its_title_and_a_table_of_its_exercises(tmp_path: Path) -> None:
+    payoffs = {PLAIN: [0.0, 0.5, 0.25, 0.5], FIXED: [0.5, 0.75, 0.75, OOPS]}
+    record = a_store(tmp_path, a_battery((PLAIN, FIXED), 2), payoffs)
+    page = read(write_report(record))
+    assert "Two of a kind: 2 agents" in page.text
+    assert "2 agents took 4 exercises of 20 interactions each in Two of a kind." in page.text
+    contents = gather(record)
+    table = contents.tables["battery"]
+    assert table.headings == (
+        "Exercise",
+        "Class",
+        "Complexity",
+        "random-v1",
+        "constant-v1(action=1)†",
+    )
+    first, second = table.rows
+    assert [cell.text for cell in first[:3]] == ["1", "cups-v1", "3"]
+    assert second[1].text == "cups-v1(rule=rest)"
+    expected = mean([0.0, 0.25], support=(-1, 1))
+    assert first[3].data["score random-v1"] == expected.value == 0.125
+    assert first[3].data["low random-v1"] == expected.low
+    assert first[3].text.startswith("0.125\n")
+    # Which of its exercises count is decided by its faults.
+    assert first[4].text == "0.625"
+    assert second[4].data["count constant-v1(action=1)"] == 1
+    assert "The mean payoff of the tests in each exercise" in page.text
+
+
+def test_one_test_of_a_battery_has_no_intervals_of_exercises(tmp_path: Path) -> None:
+    record = a_store(tmp_path, a_battery((PLAIN,), 1), {PLAIN: [0.25, 0.5]})
+    rows = gather(record).tables["battery"].rows
+    assert [row[3].text for row in rows] == ["0.250", "0.500"]
+    assert "One test alone has no interval" in read(write_report(record)).text
+    assert "battery" not in gather(a_store(tmp_path / "b", an_evaluation((PLAIN,)), {})).tables
+
+
+@pytest.fixture(scope="module")
+def page_of_long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a battery whose agents have names of two hundred characters."""
+    agents = tuple(
+        Spec(f"agents/one_of_many.py:{name}", {"remark": "x" * 80, "rate": 0.5})
+        for name in ("AnAgentWithANameThatIsLong", "AnotherAgentWithAnEvenLongerName", "short")
+    )
+    payoffs = {agent: [0.1 * n, 0.2 * n, 0.1 * n, 0.1] for n, agent in enumerate(agents)}
+    folder = tmp_path_factory.mktemp("long")
+    return write_report(
+        a_store(folder, a_battery((PLAIN, *agents), 2), {PLAIN: [0.0] * 4, **payoffs})
+    )
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+@pytest.mark.parametrize("width", [1200, 736, 360])
+def test_no_table_is_cut_and_no_name_breaks_within_a_word(
+    page_of_long_names: Path, width: int
+) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto(page_of_long_names.as_uri())
+        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        tables = page.evaluate(
+            "[...document.querySelectorAll('.scroll:not(.drawing)')]"
+            ".map((each) => each.scrollWidth - each.clientWidth)"
+        )
+        assert len(tables) >= 4
+        assert set(tables) == {0}
+        words = page.evaluate(BROKEN)
+        assert words == []
+        browser.close()
+
+
+BROKEN = """
+[...document.querySelectorAll('tbody .agent, td.words, h1, .summary b')].flatMap((element) => {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT), broken = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    for (const match of node.data.matchAll(/[A-Za-z][a-z]+|x+/g)) {
+      const range = document.createRange();
+      range.setStart(node, match.index);
+      range.setEnd(node, match.index + match[0].length);
+      if (new Set([...range.getClientRects()].map((each) => Math.round(each.top))).size > 1)
+        broken.push(match[0]);
+    }
+  return broken;
+})
+"""
+"""The words of names that go over more than one line."""

@@ -766,7 +766,8 @@ def test_the_command_reports_a_campaign(finished: Path, tmp_path: Path) -> None:
     )
     assert [each["value"] for each in data["scores"]] == [each["value"] for each in results]
     shown = CliRunner().invoke(app, ["report", str(finished), "--out", str(page), "--latex"])
-    assert shown.stdout.count(r"\begin{tabular}") == 2
+    assert shown.stdout.count(r"\begin{tabular}") == 4
+    assert shown.stdout.count(" & p & Verdict") == 2  # p-values of the differences of both tests
     refused = CliRunner().invoke(app, ["report", str(finished), "--payoff", "total"])
     assert isinstance(refused.exception, InvalidInputError)
 

@@ -24,7 +24,7 @@ from omnimeter.reports.summary import (
     characterise,
     comparison_sentence,
     remarks,
-    score_sentences,
+    result_sentences,
 )
 from omnimeter.reports.tables import comparison_table
 from reports_samples import (
@@ -71,9 +71,9 @@ def test_an_agent_with_faults_of_its_own_is_last_and_marked_everywhere() -> None
     rows = score_rows(result)
     assert names(result) == ["fair-v1", "poor-v1", "good-v1†"]
     assert [row[1].style for row in score_table(result).rows] == ["strong", "strong", ""]
-    (sentence,) = score_sentences(rows)
-    assert sentence.startswith("fair-v1 scored")
-    assert "the best score; poor-v1" in sentence
+    _, best, third = result_sentences(rows, comparisons(result), "4 exercises")
+    assert best.startswith("fair-v1 ")
+    assert "good-v1" not in best + third
     (why,) = remarks(result)
     assert "good-v1†: 2 of 4 exercises ended in faults of its own" in why
     compared = comparisons(result)
@@ -115,9 +115,10 @@ def test_faults_of_the_infrastructure_do_not_change_the_order() -> None:
 
 def test_without_a_sound_agent_there_is_no_best() -> None:
     result = a_result({GOOD: [0.9, 0.8, None], POOR: [0.1, 0.2, None]})
-    (sentence,) = score_sentences(score_rows(result))
-    assert "the best score" not in sentence
-    assert "No best score is named, because all agents had faults of their own." in sentence
+    assert result_sentences(score_rows(result), [], "3 exercises each") == [
+        "2 agents took 3 exercises each.",
+        "No best score is named, because all agents had faults of their own.",
+    ]
     assert comparisons(result) == []
     assert result_json(result)["ranking"] == []
     (chosen,) = comparisons(result, POOR)  # as the user asked for
@@ -128,9 +129,8 @@ def test_without_a_sound_agent_there_is_no_best() -> None:
 def test_a_privileged_agent_is_a_reference_and_not_the_best() -> None:
     result = privileged(GOOD)
     assert names(result) == ["fair-v1", "poor-v1", "good-v1*"]
-    (sentence,) = score_sentences(score_rows(result))
-    assert "fair-v1 scored" in sentence.split(", the best score")[0]
-    assert "good-v1* scored" in sentence
+    best = result_sentences(score_rows(result), comparisons(result), "")[1]
+    assert best.startswith("fair-v1 ")
     assert {each.reference for each in comparisons(result)} == {FAIR}
     (why,) = remarks(result)
     assert why.startswith("good-v1* had the view model")
@@ -139,9 +139,8 @@ def test_a_privileged_agent_is_a_reference_and_not_the_best() -> None:
 
 def test_where_all_agents_are_privileged_the_best_is_marked() -> None:
     result = privileged(GOOD, FAIR, POOR)
-    (sentence,) = score_sentences(score_rows(result))
-    assert sentence.startswith("good-v1* scored")
-    assert "the best score" in sentence
+    best = result_sentences(score_rows(result), comparisons(result), "")[1]
+    assert best.startswith("good-v1* ")
     assert {each.reference_name for each in comparisons(result)} == {"good-v1*"}
 
 
@@ -154,9 +153,8 @@ def test_an_agent_may_have_both_marks() -> None:
 def test_the_page_names_no_broken_agent_as_the_best(tmp_path: Path) -> None:
     payoffs = {PLAIN: [0.9, OOPS, OOPS, OOPS], FIXED: [0.1, 0.2, 0.1, 0.3]}
     page = read(write_report(a_store(tmp_path, an_evaluation((PLAIN, FIXED)), payoffs)))
-    best = page.text.split(", the best score")[0]
-    assert "random-v1† scored" not in best
-    assert "constant-v1(action=1) scored 0.175" in best
+    assert "constant-v1(action=1) has the best score: 0.175" in page.text
+    assert "Agents with faults of their own are not compared." in page.text
     assert "random-v1†: 3 of 4 exercises ended in faults of its own" in page.text
     assert "Compared with constant-v1(action=1)" in page.text
 

@@ -36,6 +36,7 @@ from omnimeter.reports.figures import (
     score_figure,
 )
 from omnimeter.reports.plotting import inline_svg, matplotlib_figure, save_figure
+from omnimeter.reports.tables import complexity_table
 from reports_samples import (
     GOOD,
     OOPS,
@@ -84,6 +85,44 @@ def test_the_figure_of_complexity_needs_two_complexities() -> None:
     assert figure.curves[0].values == (0.125, 0.625)
     flat = judge(protocol, {GOOD: outcomes[:2]}, complete=True)
     assert complexity_figure(score_rows(flat)) is None
+
+
+def a_graded_result(complexities: Sequence[float]) -> Result:
+    outcomes = [an_outcome(GOOD, n, n / 40, complexity=each) for n, each in enumerate(complexities)]
+    return judge(an_evaluation((GOOD,)).make_protocol(), {GOOD: outcomes}, complete=True)
+
+
+def test_ranges_of_complexities_are_told_with_their_numbers() -> None:
+    rows = score_rows(a_graded_result([16.4297, *range(18, 38)]))
+    figure = complexity_figure(rows)
+    assert figure is not None
+    assert figure.scale is Scale.BINS
+    assert figure.curves[0].bins[0] == (16.4297, 22.0)
+    assert figure.curves[0].counts == (6, 5, 5, 5)
+    assert "the number of exercises of each agent in parentheses" in figure.caption
+    canvas = matplotlib_figure(figure, {"good-v1": 0})
+    (axes,) = canvas.axes
+    marks = [mark.get_text() for mark in axes.get_xticklabels()]
+    assert marks == ["16.4 to 22.0 (6)", "23.0 to 27.0 (5)", "28.0 to 32.0 (5)", "33.0 to 37.0 (5)"]
+    assert axes.get_xlim() == (-0.5, 3.5)
+    table = complexity_table(rows, "exercise")
+    assert table is not None
+    assert [row[1].text for row in table.rows] == [mark[:-4] for mark in marks]
+    assert table.rows[0][1].data["lowest"] == 16.4297
+    assert [row[4].text for row in table.rows] == ["6", "5", "5", "5"]
+
+
+def test_a_line_joins_no_point_of_a_single_exercise() -> None:
+    figure = complexity_figure(score_rows(a_graded_result([3, 3, 4, 5, 5, 6, 6])))
+    assert figure is not None
+    assert figure.curves[0].counts == (2, 1, 2, 2)
+    assert "A hollow point is a single exercise" in figure.caption
+    canvas = matplotlib_figure(figure, {"good-v1": 0})
+    lines = [line for line in canvas.axes[0].get_lines() if len(line.get_xdata()) == 4]
+    (joined,) = (np.asarray(line.get_ydata()) for line in lines)
+    assert np.isnan(joined).tolist() == [False, True, False, False]
+    (single,) = [e for e in canvas.axes[0].get_lines() if e.get_xdata()[:1] == [4.0]]
+    assert single.get_linestyle() == "None"
 
 
 def test_the_figure_of_payoffs_is_thinned_out_evenly() -> None:

@@ -18,7 +18,7 @@ from omnimeter.reports import Comparison, Verdict, comparisons, score_rows, text
 from omnimeter.reports.page import fault_table
 from omnimeter.reports.scores import BINS, complexity_bins, complexity_means
 from omnimeter.reports.style import moved_apart
-from omnimeter.reports.summary import comparison_sentence, comparison_sentences, score_sentences
+from omnimeter.reports.summary import comparison_sentence, result_sentences
 from omnimeter.reports.text import WIDTH, short_labels
 from reports_samples import FAIR, GOOD, OOPS, POOR, UNIT, a_result, an_evaluation, an_outcome
 
@@ -44,7 +44,11 @@ def test_equal_scores_share_a_rank() -> None:
         *(("fair-v1", 1), ("good-v1", 1)),
         ("poor-v1", 3),
     ]
-    assert "the best score, as good-v1 did;" in score_sentences(rows)[0]
+    assert result_sentences(rows, comparisons(result), "2 exercises each") == [
+        "3 agents took 2 exercises each.",
+        "fair-v1 and good-v1 share the best score: 0.450.",
+        "Not decided is which agent is best.",
+    ]
 
 
 def test_only_exercises_that_count_make_the_mean_number_of_interactions() -> None:
@@ -85,6 +89,32 @@ def test_many_complexities_are_binned_evenly() -> None:
     means = complexity_means(outcomes, complexity_bins(outcomes))
     assert [one.count for one in means] == pytest.approx([10] * BINS, abs=1)
     assert sum(one.count for one in means) == 80
+
+
+def test_few_exercises_have_few_ranges() -> None:
+    outcomes = [an_outcome(GOOD, 0, 0.0, complexity=16.4297 + each) for each in range(21)]
+    bins = complexity_bins(outcomes)
+    assert [one.count for one in complexity_means(outcomes, bins)] == [6, 5, 5, 5]
+    assert text.range_texts(bins) == [
+        "16.4 to 21.4",
+        "22.4 to 26.4",
+        "27.4 to 31.4",
+        "32.4 to 36.4",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "texts"),
+    [
+        ([(16, 18), (19, 19), (20, 1234)], ["16 to 18", "19", "20 to 1 234"]),
+        ([(0.5, 0.5004), (0.501, 2)], ["0.5000 to 0.5004", "0.5010 to 2.0000"]),
+        ([(-1, 1 / 3)], [f"{text.MINUS}1.000 to 0.333"]),
+    ],
+)
+def test_ranges_have_the_digits_that_tell_them_apart(
+    ranges: list[tuple[float, float]], texts: list[str]
+) -> None:
+    assert text.range_texts(ranges) == texts
 
 
 def test_the_support_comes_from_the_protocol() -> None:
@@ -202,10 +232,27 @@ def test_sentences_say_what_is_shown() -> None:
     )
     same = Comparison(FAIR, GOOD, -0.5, -1.1, 0.1, 20, 0.2, Verdict.NOT_SHOWN)
     assert comparison_sentence(same).startswith("No difference between fair-v1 and good-v1")
-    assert comparison_sentences([worse, worse, same, replace(same, verdict=Verdict.TOO_FEW)]) == [
-        "Of 4 agents compared with good-v1, 2 are shown to be worse than it; for fair-v1 no "
-        "difference is shown; for 1 there are too few exercises in common."
-    ]
+
+
+def test_the_result_is_three_sentences() -> None:
+    rows = score_rows(
+        a_result({GOOD: [1.0, 0.5] * 20, FAIR: [0.9, 0.5] * 20, POOR: [0.0, 0.5] * 20})
+    )
+    worse = Comparison(POOR, GOOD, -0.5, -0.6, -0.4, 40, 0.001, Verdict.WORSE)
+    same = Comparison(FAIR, GOOD, -0.05, -0.2, 0.1, 40, 0.2, Verdict.NOT_SHOWN)
+    few = replace(same, agent=POOR, verdict=Verdict.TOO_FEW)
+    what = "40 exercises each in cups"
+    first, best, decided = result_sentences(rows, [worse, replace(worse, agent=FAIR)], what)
+    assert first == "3 agents took 40 exercises each in cups."
+    assert best.startswith("good-v1 is shown to be best: 0.750 (95 % interval 0.")
+    assert decided == "Every difference from the best agent is shown."
+    _, best, third = result_sentences(rows, [same, few], what)
+    assert best.startswith("good-v1 has the best score: 0.750")
+    assert third == "Not decided is whether good-v1 is better than fair-v1 or poor-v1."
+    many = [replace(same, agent=Spec(f"a{number}-v1")) for number in range(9)]
+    assert result_sentences(rows, many, what)[2].endswith("than a0-v1, a1-v1, a2-v1 or 6 others.")
+    (only,) = result_sentences(rows[:1], [], what)[1:]
+    assert only.startswith("good-v1 scored 0.750 (95 % interval")
 
 
 def test_numbers_as_people_read_them() -> None:

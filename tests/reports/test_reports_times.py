@@ -166,6 +166,7 @@ def test_the_report_gathers_graphs_and_tables_of_each_problem(
         assert path.suffix in (".tex", ".csv") or rf"{{{path.name}}}" in text
     assert text.count(r"\includegraphics") == 6
     assert text.count(r"\begin{longtable}") == 4
+    assert " &  &  &  & p &  &  &" in text  # of differences, below their intervals
     assert r"40.62 $\pm$ 1.55" in text
     assert "[U+4E2D]" in text
     assert r"\#1\_x" in text

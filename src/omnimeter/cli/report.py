@@ -97,7 +97,9 @@ def _report_campaign(
     with slow_progress(hidden=json) as tell:
         report, written = write_campaign_report(study, out, trust=trust, tell=tell)
     if latex:
-        for file in sorted(written["latex"].glob("*-scores.tex")):
+        for file in sorted(written["latex"].glob("*-*.tex")):
+            if not file.stem.endswith(("-scores", "-differences")):
+                continue
             typer.echo(f"% {file.stem}\n{file.read_text(encoding='utf-8')}")
     elif json:
         print_json(

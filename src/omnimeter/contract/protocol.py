@@ -125,6 +125,7 @@ class Design:
             results could be seen. All intervals then hold at every number of units, too.
         payoff: The payoff, where it is a part of the catalogue.
         warning: How a score can be had without skill, where a chosen payoff allows that.
+        battery: The title of the fixed list of exercises, of which each part is one; empty without.
     """
 
     title: str = ""
@@ -142,6 +143,7 @@ class Design:
     extended: tuple[int, ...] = ()
     payoff: Spec | None = None
     warning: str = ""
+    battery: str = ""
 
     @property
     def sequential(self) -> bool:

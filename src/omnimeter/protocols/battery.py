@@ -23,7 +23,7 @@ from omnimeter.contract import (
 )
 from omnimeter.contract.errors import check_count
 from omnimeter.contract.exercise import FOREVER
-from omnimeter.contract.protocol import Memory
+from omnimeter.contract.protocol import Design, Memory
 from omnimeter.contract.spec import JsonData, read_json
 from omnimeter.protocols.sample import FixedProtocol, Planned, SpecLike, draw
 
@@ -213,6 +213,10 @@ class Battery(FixedProtocol):
         instance = item.instance or draw(made, spec, self.seed, number, item.complexity)
         budget = Budget(item.interactions)
         return Planned(spec, made, instance, budget, made.complexity(instance))
+
+    def describe(self) -> Design:
+        """The battery's title."""
+        return replace(super().describe(), battery=self.plan.title)
 
     def settings(self) -> dict[str, str]:
         """Which battery, and how many times it is taken."""

@@ -43,6 +43,7 @@ from omnimeter.reports.scores import (
     group_means,
     repetition_count,
 )
+from omnimeter.reports.text import range_texts
 
 SHOWN = 5
 """How many of the exercises in which two agents differ most are shown."""
@@ -456,7 +457,7 @@ def _kinds(
     yield "class", list(dict.fromkeys(np.concatenate(classes).tolist())), classes
     if len({spec.id for each in described for spec, _ in each.done.classes()}) == 1:
         bins = complexity_bins(*(each.done for each in described))
-        names, tops = [_bin_name(*ends) for ends in bins], np.array([high for _, high in bins])
+        names, tops = range_texts(bins), np.array([high for _, high in bins])
         complexities = (each.done.complexities[each.rows] for each in described)
         yield "complexity", names, [np.array(names)[np.searchsorted(tops, c)] for c in complexities]
     if not several:
@@ -473,7 +474,7 @@ def _repeated(results: Sequence[Result], agent: Spec, reference: Spec) -> Iterat
         return
     bins = complexity_bins(*every)
     groups = []
-    for low, high in bins:
+    for (low, high), name in zip(bins, range_texts(bins), strict=True):
         sides: tuple[list[FloatArray], list[FloatArray]] = [], []
         for result in results:
             means = []
@@ -488,7 +489,7 @@ def _repeated(results: Sequence[Result], agent: Spec, reference: Spec) -> Iterat
                 sides[1].append(means[1][1][theirs])
         if sides[0]:
             unit, support = results[0].design.unit, support_of([*map(samples_of, results)])
-            groups.append(_Group("complexity", _bin_name(low, high), *sides, support, unit))
+            groups.append(_Group("complexity", name, *sides, support, unit))
     if len(groups) > 1:
         yield from groups
 
@@ -507,10 +508,6 @@ def _part_names(pairs: _Described) -> Any:
     for part, label in zip(pairs.parts.tolist(), _labels(pairs).tolist(), strict=True):
         names[part] = f"part {part + 1}: {label}"
     return np.array([names[part] for part in pairs.parts.tolist()])
-
-
-def _bin_name(low: float, high: float) -> str:
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 def _same_groups(one: IntArray, other: IntArray) -> bool:

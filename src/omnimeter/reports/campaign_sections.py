@@ -514,7 +514,7 @@ class _Gathered:
 
     @cached_property
     def _bins(self) -> list[tuple[float, float]]:
-        return bins_of([x for each in self._points for x, _, _ in each.values()])
+        return bins_of([self._of_agent(agent)[0] for agent in self._agents])
 
     def _table(self, agents: Sequence[Spec]) -> FloatArray:
         """The values of some agents in all that each of them finished: a row for each exercise."""

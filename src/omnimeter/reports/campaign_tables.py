@@ -15,6 +15,7 @@ from omnimeter.reports.tables import (
     EFFECT,
     Cell,
     Table,
+    complexity_table,
     difference_table,
     effect_cells,
     finite,
@@ -78,7 +79,7 @@ def _undecided_sentence(sections: Sequence[Section], undecided: Sequence[Section
     """In which of some tests it is not decided which agent is best."""
     what = counted(len(sections), "test")
     if not undecided:
-        return _decided_sentence([c.verdict for each in sections for c in each.compared])
+        return summary.decided_sentence([c.verdict for each in sections for c in each.compared])
     if len(undecided) > 2:
         if len(undecided) == len(sections):
             return f"In none of the {what} is it decided which agent is best."
@@ -86,7 +87,7 @@ def _undecided_sentence(sections: Sequence[Section], undecided: Sequence[Section
     cases = [
         f"which agent is best in {each.title}"
         if len(each.tied) > 1
-        else f"whether {best.name} is better than {_few(each.undecided)} in {each.title}"
+        else f"whether {best.name} is better than {summary.either(each.undecided)} in {each.title}"
         for each in undecided
         if (best := each.best) is not None
     ]
@@ -107,26 +108,8 @@ def _alone(sections: Sequence[Section]) -> str:
     return f"{row.name} scored {number(row.value, places)}{ends}."
 
 
-def _decided_sentence(verdicts: Sequence[Verdict]) -> str:
-    """What is said where no difference is undecided."""
-    if Verdict.FAULTY not in verdicts:
-        return "Every difference from the best agent is shown." if verdicts else ""
-    if Verdict.WORSE not in verdicts:
-        return "Agents with faults of their own are not compared."
-    return (
-        "Every other difference from the best agent is shown, but agents with faults of their own "
-        "are not compared."
-    )
-
-
 def _named(tests: Sequence[str]) -> str:
     return listed(tests) if len(tests) <= summary.NAMED else counted(len(tests), "test")
-
-
-def _few(names: Sequence[str]) -> str:
-    if len(names) <= summary.NAMED:
-        return " or ".join(names)
-    return f"{', '.join(names[: summary.NAMED - 1])} or {len(names) - summary.NAMED + 1} others"
 
 
 def remarks_of(section: Section) -> list[str]:
@@ -173,7 +156,7 @@ def tables_of(section: Section) -> dict[str, Table]:
         "differences": difference_table(section.compared) if section.compared else None,
         "variance": variance_table(section),
         "spreads": spread_table(section),
-        "complexity": complexity_table(section),
+        "complexity": complexity_table(section.rows, section.design.unit),
         "relations": relation_table(section),
         "speeds": speed_table(section),
         "settings": settings_table(timed.settings) if timed and timed.settings else None,
@@ -258,30 +241,6 @@ def spread_table(section: Section) -> Table | None:
     headings = ["Agent", "Interquartile mean", "95 % interval"]
     headings += ["P(better than best)", "Simultaneous 95 %"] * compared
     return Table(tuple(headings), tuple(rows))
-
-
-def complexity_table(section: Section) -> Table | None:
-    """The mean payoff in each bin of complexities; ``None`` with fewer than two bins."""
-    if max((len(row.complexities) for row in section.rows), default=0) < 2:
-        return None
-    known = [each for row in section.rows for each in row.complexities]
-    places = decimals(n for each in known for n in (each.value, each.low, each.high))
-    rows = []
-    for row in section.rows:
-        for each in row.complexities:
-            low, high = each.between
-            between = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-            rows.append(
-                (
-                    _name(row.label, row.name),
-                    Cell(between, {"lowest": low, "highest": high, "complexity": each.complexity}),
-                    Cell(number(each.value, places), {"payoff": each.value}),
-                    _ends(each, places, ("low", "high")),
-                    Cell(str(each.count), {"count": each.count}),
-                )
-            )
-    unit = f"{section.design.unit.capitalize()}s"
-    return Table(("Agent", "Complexity", "Mean payoff", "95 % interval", unit), tuple(rows))
 
 
 def relation_table(section: Section) -> Table | None:

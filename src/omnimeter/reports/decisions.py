@@ -25,6 +25,7 @@ from omnimeter.reports.text import (
     interval,
     listed,
     number,
+    p_value,
     printable,
 )
 
@@ -480,7 +481,7 @@ def decision_table(decision: Decision) -> Table:
         difference = Cell("", {"difference": None})
         if its is not None:
             text = number(its.difference, places, signed=True)
-            text += f"\n{interval(its.low, its.high, places, signed=True)}"
+            text += f"\n{interval(its.low, its.high, places, signed=True)}\n{p_value(its.p_value)}"
             data = {"difference": its.difference, "difference_low": its.low}
             difference = Cell(text, {**data, "difference_high": its.high, "p_value": its.p_value})
         shown = [name for name in TESTS if each.worse[name]]
@@ -512,7 +513,7 @@ def decision_table(decision: Decision) -> Table:
         "Of",
         "Score\n95 % interval",
         "Offline\nper decision",
-        "Difference\nsimultaneous 95 %",
+        "Difference\nsimultaneous 95 %\np",
         "Z",
         "Worse by",
         "Verdict",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf, isfinite
 from typing import NamedTuple
@@ -31,7 +31,7 @@ from omnimeter.reports.scores import (
     unit_values,
 )
 from omnimeter.reports.style import behind
-from omnimeter.reports.text import percent
+from omnimeter.reports.text import counted, percent
 from omnimeter.reports.time_figures import BoundsFigure, TimeFigure
 
 
@@ -39,6 +39,7 @@ class Scale(StrEnum):
     """How the places of curves lie on the horizontal axis."""
 
     EVEN = "even"
+    BINS = "ranges, one beside the other"
     VALUES = "even, not from the beginning of something"
     AMOUNTS = "numbers, logarithmic"
     SECONDS = "seconds, logarithmic"
@@ -76,6 +77,8 @@ class Curve:
 
     Attributes:
         points: Single values that are drawn with it, with their places.
+        bins: The range that each place stands for, where it is the middle of one.
+        counts: From how many exercises or repetitions each value is, where that is told.
     """
 
     label: str
@@ -84,6 +87,8 @@ class Curve:
     lows: tuple[float | None, ...]
     highs: tuple[float | None, ...]
     points: tuple[tuple[float, float], ...] = ()
+    bins: tuple[tuple[float, float], ...] = ()
+    counts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +232,15 @@ def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> Cu
         adjusted: Whether exercises count in the scores with other values than these payoffs.
     """
     curves = tuple(
-        curve_of(
-            row.name,
-            (each.complexity for each in row.complexities),
-            (each.value for each in row.complexities),
-            ((each.low, each.high) for each in row.complexities),
+        replace(
+            curve_of(
+                row.name,
+                (each.complexity for each in row.complexities),
+                (each.value for each in row.complexities),
+                ((each.low, each.high) for each in row.complexities),
+            ),
+            bins=tuple(each.between for each in row.complexities),
+            counts=tuple(each.count for each in row.complexities),
         )
         for row in rows
         if row.complexities
@@ -241,8 +250,17 @@ def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> Cu
     repetitions = max(row.repetitions for row in rows)
     places = [place for curve in curves for place in curve.places]
     # Complexities of very different size would crowd on an even axis.
-    wide = repetitions > 0 and min(places) > 0 and max(places) / min(places) > 5
+    binned = any(low < high for curve in curves for low, high in curve.bins)
+    wide = not binned and repetitions > 0 and min(places) > 0 and max(places) / min(places) > 5
+    unit = REPETITION if repetitions else EXERCISE
+    counts = [count for curve in curves for count in curve.counts]
+    some = " to ".join(dict.fromkeys((str(min(counts)), counted(max(counts), unit))))
     caption = "Mean payoff at each complexity of the environment"
+    if binned:
+        caption = (
+            "Mean payoff in ranges of the complexity of the environment, with the number of "
+            f"{unit}s of each agent in parentheses"
+        )
     if repetitions:
         sure = "" if repetitions == 1 else ", and the 95 % interval is that of these repetitions"
         caption += (
@@ -253,7 +271,10 @@ def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> Cu
         )
     else:
         caption += f"{', before it is adjusted' if adjusted else ''}, with its 95 % interval."
+    caption += "" if binned else f" Each mean is from {some}."
     caption += "" if repetitions == 1 else f" {_DOTTED}"
+    if 1 in counts and repetitions != 1:
+        caption += f" A hollow point is a single {unit}, without an interval."
     caption += " The scale of complexity is logarithmic." if wide else ""
     return CurveFigure(
         "complexity",
@@ -263,7 +284,7 @@ def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> Cu
         "Mean payoff",
         curves,
         banded=False,
-        scale=Scale.AMOUNTS if wide else Scale.EVEN,
+        scale=Scale.BINS if binned else Scale.AMOUNTS if wide else Scale.EVEN,
     )
 
 

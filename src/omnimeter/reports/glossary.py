@@ -40,6 +40,12 @@ TERMS = (
         also=("actions/s",),
     ),
     Term(
+        "adjustment",
+        "How a payoff counts in the score by the complexity of its environment.",
+        "tests.md",
+        "anytime intelligence test, Definition 15",
+    ),
+    Term(
         "agent",
         "What takes exercises: an algorithm, a model, a program or a person. A name marked * "
         "had a privileged view, one marked † had faults of its own.",
@@ -70,6 +76,7 @@ TERMS = (
         "scores of 0 mean the same everywhere.",
         "commands/audit.md",
         "anytime intelligence test, Definition 13",
+        also=("balance",),
     ),
     Term(
         "battery",
@@ -80,6 +87,16 @@ TERMS = (
         "before",
         "In a test with a change: the mean reward over a window just before it.",
         "perturbing.md#a-world-that-changes",
+        also=("levels",),
+    ),
+    Term(
+        "budget",
+        "How long an exercise lasts: a number of interactions, or seconds.",
+        "standard.md#5-budgets-and-clocks",
+        also=(
+            "budget of an exercise",
+            "length",
+        ),
     ),
     Term(
         "claimed",
@@ -90,6 +107,12 @@ TERMS = (
             "finding",
             "audit",
         ),
+    ),
+    Term(
+        "clock",
+        "Which time counts: what the agent itself takes (a wall clock), or what it declares "
+        "(a virtual clock, with which a test can be repeated exactly).",
+        "standard.md#5-budgets-and-clocks",
     ),
     Term(
         "complexity",
@@ -150,6 +173,11 @@ TERMS = (
         also=("worse by",),
     ),
     Term(
+        "discount factor",
+        "By how much less each reward counts than the one before.",
+        "bayesian-rl.md#what-is-measured",
+    ),
+    Term(
         "environment class",
         "Draws environments of a wanted complexity from a random stream, and builds them: the "
         "reference machine of the papers.",
@@ -202,6 +230,11 @@ TERMS = (
         also=("95 % interval",),
     ),
     Term(
+        "joint",
+        "All agents are in the same environment at once, each in a place of its own.",
+        "standard.md#14-several-agents-at-once",
+    ),
+    Term(
         "Kt",
         "Levin's complexity: the length of a program plus the logarithm of the time that it "
         "takes. Automata and torus are graded by the largest Kt of what an agent may see.",
@@ -220,12 +253,19 @@ TERMS = (
         "In a test with a change: by how much the mean reward is lower over a window just after "
         "it than before.",
         "perturbing.md#a-world-that-changes",
+        also=("change",),
     ),
     Term(
         "measure",
         "A number that describes an environment, such as its size or variability.",
         "perturbation.md",
         also=("value",),
+    ),
+    Term(
+        "memory",
+        "What an agent keeps from one exercise to the next: nothing (fresh), or all that it "
+        "learnt (carried).",
+        "commands/run.md#memory-between-exercises",
     ),
     Term(
         "offline",
@@ -268,6 +308,7 @@ TERMS = (
         "What an exercise is worth: a pure function of its rewards and times to a number.",
         "standard.md#12-payoffs-and-protocols",
         "fixed-time payoffs, section 3",
+        also=("mean payoff",),
     ),
     Term(
         "per decision",
@@ -288,9 +329,24 @@ TERMS = (
         "tests.md#time",
     ),
     Term(
+        "precision",
+        "Half the length of an interval at which the test of an agent ends.",
+        "commands/run.md#stopping-and-precision-as-a-goal",
+    ),
+    Term(
+        "prior",
+        "The distribution over environments that an agent is told before any exercise.",
+        "bayesian-rl.md#what-is-measured",
+    ),
+    Term(
         "published",
         "The score that the paper prints for the same setting.",
         "bayesian-rl.md#the-published-experiments",
+    ),
+    Term(
+        "random numbers of transitions",
+        "Whether all agents meet the same ones, so that differences between them are more precise.",
+        "bayesian-rl.md",
     ),
     Term(
         "recovered",
@@ -301,6 +357,7 @@ TERMS = (
         "recovery time",
         "Interactions from the change until the level was regained: the median of all exercises.",
         "perturbing.md#a-world-that-changes",
+        also=("recovery",),
     ),
     Term(
         "repetition",
@@ -365,6 +422,18 @@ TERMS = (
         "Which exercises there are and how they are scored: a protocol with its parameters.",
         "standard.md#12-payoffs-and-protocols",
         also=("protocol",),
+    ),
+    Term(
+        "time-out",
+        "How long an agent may take for one action, and what happens when it takes longer.",
+        "standard.md#6-a-time-out-per-action",
+        also=("time-out of an action",),
+    ),
+    Term(
+        "traces",
+        "All rewards and times of an exercise. Where they are kept, other payoffs can be "
+        "computed later.",
+        "standard.md#9-what-is-recorded",
     ),
     Term(
         "verdict",

@@ -50,7 +50,7 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': "{''}",
     MISSING: "--",
     MINUS: "$-$",
     "∞": r"$\infty$",
@@ -72,10 +72,15 @@ def escaped(text: str) -> str:
     return "".join(_LATEX.get(sign, sign) for sign in printable(text)).replace(r" \%", r"\,\%")
 
 
+_LONGEST_WORD = 19
+"""Letters of a word, and of the name of a command, that fit into a column."""
+
+
 def plain(text: str) -> str:
     """Text as any LaTeX engine shows it: what its first fonts do not have is named.
 
-    A line may end within the name of an agent, after a colon, a slash or a parenthesis.
+    A line may end within the name of an agent, after a colon, a slash, a parenthesis or an equals
+    sign, and within a word that is too long for a line.
     """
 
     def one(sign: str) -> str:
@@ -86,13 +91,23 @@ def plain(text: str) -> str:
         return sign if sign == " " or (known and ord(sign) < 0x180) else f"[U+{ord(sign):04X}]"
 
     shown = "".join(map(one, escaped(text.replace("\N{NO-BREAK SPACE}", " "))))
-    return re.sub(r"(?<=\w[:/(])(?=\w)", r"\\allowbreak{}", shown)
+    return _breakable(shown)
+
+
+def _breakable(shown: str) -> str:
+    shown = re.sub(r"(?<=\w[:/(=])(?=\w)", r"\\allowbreak{}", shown)
+    return re.sub(rf"[^\W\d_]{{{_LONGEST_WORD}}}(?=\w)", r"\g<0>\\allowbreak{}", shown)
 
 
 def latex_table(result: Result) -> str:
-    r"""Scores and differences as LaTeX tables, best first; needs ``\usepackage{booktabs}``."""
+    r"""Scores and differences as LaTeX tables, best first; needs ``\usepackage{booktabs}``.
+
+    Where the name of an agent is long, its column has several lines and needs ``array`` too.
+    """
 
     def bare(table: Table) -> str:
+        if max(len(row[0].text) for row in table.rows) > _LONGEST_NAME:
+            return tabular(table)
         rows = [table.headings, *([cell.text for cell in row] for row in table.rows)]
         head, *body = (_row(map(escaped, row)) for row in rows)
         begin = rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}"
@@ -104,9 +119,12 @@ def latex_table(result: Result) -> str:
         reference = escaped(compared[0].reference_name)
         text += f"\n% Differences from {reference}\n{bare(difference_table(compared))}"
     for sentence in eligibility_sentences(eligibilities(result)):
-        text += f"\n\\par {escaped(sentence)}\n"
+        text += f"\n\\par {_breakable(escaped(sentence))}\n"
     return text
 
+
+_LONGEST_NAME = 40
+"""Characters of a name that has a line of its own."""
 
 _WIDE = r">{\raggedright\arraybackslash}p{3.7cm}"
 _HEADED = r">{\raggedleft\arraybackslash}p{2.4cm}"
@@ -200,7 +218,6 @@ PREAMBLE = r"""\documentclass[a4paper]{article}
   \newcommand{\toprule}{\hline\noalign{\smallskip}}%
   \newcommand{\midrule}{\noalign{\smallskip}\hline\noalign{\smallskip}}%
   \newcommand{\bottomrule}{\noalign{\smallskip}\hline}}
-\DeclareTextCommandDefault{\textquotedbl}{''}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{6pt}
 \setlength{\emergencystretch}{6em}

@@ -42,6 +42,8 @@ from omnimeter.reports.scores import (
 )
 from omnimeter.reports.tables import (
     Table,
+    battery_table,
+    complexity_table,
     difference_table,
     metric_table,
     score_table,
@@ -208,6 +210,7 @@ def _setting(
         side = ", side by side" if units > 1 else ""
         lengths["Repetitions"] = summary.repetitions_text(design) + side
     pairs = {
+        "Agents": listed(agent.label for agent in evaluation.agents),
         "Test": f"{evaluation.protocol.id}. {design.title}".removesuffix(". "),
         "Joint": _all(
             f"{listed([member.label for member in each.joint])}, in the same environments"
@@ -306,8 +309,11 @@ class Contents:
 
     Attributes:
         progress: How far the evaluation is, if it is not complete; otherwise empty.
-        tables: The tables ``scores``, ``metrics``, ``differences``, ``degrees`` and ``settings``,
-            where there are any.
+        summary: What was measured, who is best, and what is not decided.
+        several: Whether there are several exercises of each part.
+        notes: What one must know of agents and exercises before reading a score; mostly empty.
+        tables: The tables ``scores``, ``metrics``, ``differences``, ``battery``, ``complexity``,
+            ``degrees`` and ``settings``, where there are any.
         setting: What was measured.
         provenance: How the results were made, once for each session that wrote any.
         places: The place of each agent, by name, which decides on its colour and marker.
@@ -321,6 +327,8 @@ class Contents:
     title: str
     progress: str
     summary: str
+    notes: Sequence[str]
+    several: bool
     rows: Sequence[ScoreRow]
     compared: Sequence[Comparison]
     tables: Mapping[str, Table]
@@ -375,11 +383,12 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
         "scores": score_table(result, interactions=not adaptive),
         "metrics": metric_table(result),
         "differences": difference_table(compared) if compared else None,
+        "battery": battery_table(result),
+        "complexity": complexity_table(rows, design.unit),
         "degrees": degree_table(result),
         "settings": settings_table(timed.settings) if timed and timed.settings else None,
     }
-    sentences = [
-        _opening(evaluation, design, exercises, count),
+    notes = [
         summary.exhausted_sentence(result),
         (
             "The environments were chosen by the payoff that the test was taken with; with "
@@ -387,10 +396,8 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
             if payoff and adaptive
             else ""
         ),
-        *summary.score_sentences(rows),
         summary.ONE_REPETITION if max(row.repetitions for row in rows) == 1 else "",
-        *summary.comparison_sentences(compared),
-        summary.fault_sentence(rows, count),
+        summary.fault_sentence(rows, count) if any(row.faults for row in rows) else "",
         *summary.remarks(result),
     ]
     agents = evaluation.agents
@@ -399,6 +406,8 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
     where = list(dict.fromkeys(each.label for each in classes))
     if len(where) > 2:  # too many to name with their parameters
         where = list(dict.fromkeys(each.id for each in classes))
+    what = _taken(design, exercises, [len(done) for done in every])
+    place = design.battery or (listed(where) if len(where) < 3 else f"{len(where)} classes")
     estimate = (
         summary.estimate_sentence(result),
         summary.bounded_sentence(result),
@@ -414,9 +423,11 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
             else f"{count} of {expected * len(result.scores)} exercises"
         )
     return Contents(
-        title=f"{who} in {listed(where)}",
+        title=f"{design.battery}: {who}" if design.battery else f"{who} in {listed(where)}",
         progress=progress,
-        summary=" ".join(sentence for sentence in sentences if sentence),
+        summary=" ".join(summary.result_sentences(rows, compared, f"{what} in {place}")),
+        several=any(len(done) > design.parts for done in every),
+        notes=[sentence for sentence in notes if sentence],
         rows=rows,
         compared=compared,
         tables={name: table for name, table in tables.items() if table is not None},
@@ -461,19 +472,15 @@ def figures_of(
     return [figure for figure in possible if figure is not None]
 
 
-def _opening(
-    evaluation: Evaluation, design: Design, exercises: Sequence[Exercise], done: int
-) -> str:
-    """Which test it was, and how long it was."""
+def _taken(design: Design, exercises: Sequence[Exercise], done: Sequence[int]) -> str:
+    """What each agent took, or all of them where they took different numbers of exercises."""
+    if design.unit == REPETITION:
+        return summary.repetitions_text(design)
     budgets = list(dict.fromkeys(_budget_text(exercise.budget) for exercise in exercises))
     length = f" of {budgets[0]}" if len(budgets) == 1 else ""
-    payoff = _part(evaluation.protocol, design, Kind.PAYOFF)
-    judged = "" if payoff is None else f", judged by the payoff {payoff.label}"
-    repetitions = f"{summary.repetitions_text(design)}, " if design.unit == REPETITION else ""
-    return (
-        f"{counted(len(evaluation.agents), 'agent')} took the test {evaluation.protocol.id}: "
-        f"{repetitions}{counted(done, 'exercise')}{length} in all{judged}."
-    )
+    if len(set(done)) > 1:
+        return f"{counted(sum(done), EXERCISE)}{length} in all"
+    return counted(done[0], EXERCISE) + length + " each" * (len(done) > 1 or bool(length))
 
 
 _VERDICTS = {
@@ -534,17 +541,43 @@ def templates() -> jinja2.Environment:
     return environment
 
 
-def _breakable(name: str) -> str:
-    """A name that a line may end in after a sign, and not within a word."""
-    from markupsafe import Markup
+LONGEST = 20
+"""Characters of a word from which on the page shows its beginning and its end."""
 
-    return Markup("<wbr>").join(re.split(r"(?<=[:/\\(,_])", name))
+
+def _breakable(text: str) -> str:
+    """A text whose lines may end after signs and between the words of a name, not within a word.
+
+    A word without any of these is shown with its middle left out, if there is no room for it; it
+    is whole when it is pointed at, copied or printed.
+    """
+    from markupsafe import Markup, escape
+
+    def word(piece: str) -> str:
+        if len(piece) <= LONGEST:
+            return escape(piece)
+        whole = '<span class="long" title="{0}"><span>{1}</span>{2}</span>'
+        return Markup(whole).format(piece, piece[:-6], piece[-6:])
+
+    def words(part: str) -> str:
+        pieces = re.split(r"(?<=[:/\\(,_=])(?=.)|(?<=[a-z])(?=[A-Z])", part)
+        return Markup("<wbr>").join(map(word, pieces))
+
+    return Markup("").join(map(words, re.split(r"(\s+)", text)))
 
 
 SIGNS = "●■▲◆▼✚"
 """The markers of the figures as characters, where each agent has its own."""
 
-TEXT_COLUMNS = ("Agent", "Faults", "Verdict", "Parameters", "Best", "Not shown to be worse")
+TEXT_COLUMNS = (
+    "Agent",
+    "Faults",
+    "Verdict",
+    "Parameters",
+    "Best",
+    "Not shown to be worse",
+    "Class",
+)
 """The headings of the columns that hold no numbers."""
 
 

@@ -38,6 +38,7 @@ from omnimeter.reports.text import (
     duration,
     grouped,
     number,
+    range_texts,
     short_labels,
 )
 from omnimeter.reports.time_figures import BoundsFigure, TimeFigure, draw_bounds, draw_times
@@ -48,13 +49,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
-_LINEAR = (Scale.EVEN, Scale.VALUES)
+_LINEAR = (Scale.EVEN, Scale.VALUES, Scale.BINS)
 
 
 def _set_scale(axes: Axes, figure: CurveFigure, marks: int) -> None:
     """How far the horizontal axis goes, and what is written at its marks, of which so many fit."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
+    if figure.scale is Scale.BINS:
+        ranges = _ranges(figure)
+        labels = [
+            f"{text} ({_counts(figure, each)})"
+            for each, text in zip(ranges, range_texts(ranges), strict=True)
+        ]
+        axes.set_xlim(-0.5, len(ranges) - 0.5)
+        slanted = {"rotation": 35, "ha": "right"} if marks > _FEW_MARKS else {"rotation": 90}
+        axes.set_xticks(range(len(ranges)), labels, rotation_mode="anchor", **slanted)
+        return
     bare = figure.banded and not any(curve.points for curve in figure.curves)
     axes.margins(x=0.0 if bare else 0.03)
     if figure.scale in _LINEAR:
@@ -81,6 +92,32 @@ def _set_scale(axes: Axes, figure: CurveFigure, marks: int) -> None:
 
     # Not the usual powers of ten, which would need the mathematical text that labels must not be.
     axes.xaxis.set_major_formatter(FuncFormatter(label))
+
+
+_FEW_MARKS = 4
+"""So many marks fit into a panel of several."""
+
+
+def _ranges(figure: CurveFigure) -> list[tuple[float, float]]:
+    """All ranges of a figure, in ascending order."""
+    return sorted({each for curve in figure.curves for each in curve.bins})
+
+
+def _counts(figure: CurveFigure, chosen: tuple[float, float]) -> str:
+    """From how many exercises the values in a range are."""
+    counts = [
+        count
+        for curve in figure.curves
+        for each, count in zip(curve.bins, curve.counts, strict=True)
+        if each == chosen
+    ]
+    return " to ".join(dict.fromkeys((str(min(counts)), str(max(counts)))))
+
+
+def _places(curve: Curve, figure: CurveFigure) -> FloatArray:
+    """Where the values of a curve are drawn: in the order of the ranges, or where they are."""
+    ranges = _ranges(figure) if figure.scale is Scale.BINS else []
+    return np.array([ranges.index(each) for each in curve.bins] if ranges else curve.places, float)
 
 
 _ROW, _LINE, _ROWS_MARGIN = 0.30, 0.13, 0.62
@@ -200,18 +237,18 @@ def _in_one_panel(figure: CurveFigure, places: Mapping[str, int], canvas: Canvas
     canvas.set_size_inches(style.WIDTH, 3.7)
     axes = canvas.add_subplot()
     axes.set_ylim(*_limits(figure.curves))
-    everywhere = np.unique(np.concatenate([curve.places for curve in figure.curves]))
+    everywhere = np.unique(np.concatenate([_places(curve, figure) for curve in figure.curves]))
     spacing = float(np.min(np.diff(everywhere))) if len(everywhere) > 1 else 1.0
     step = 0.0 if figure.banded else 0.05 * spacing  # so that bars at the same place are seen
     for order, curve in enumerate(figure.curves):
         shift = step * (order - (len(figure.curves) - 1) / 2)
         place = places[curve.label]
         _curve(axes, curve, shift, figure, style.SERIES[place], style.MARKERS[place])
-    _set_scale(axes, figure, 8)
+    _set_scale(axes, figure, 2 * _FEW_MARKS)
     _furnish(axes)
     axes.set_xlabel(figure.across)
     axes.set_ylabel(figure.upwards)
-    _name(axes, figure.curves, places)
+    _name(axes, figure, places)
 
 
 def _in_panels(figure: CurveFigure, canvas: Canvas) -> None:
@@ -230,12 +267,13 @@ def _in_panels(figure: CurveFigure, canvas: Canvas) -> None:
         curve = figure.curves[order]
         axes.set_ylim(*limits)
         if order:
-            axes.plot(best.places, best.values, color=style.MUTED, linewidth=1.0, alpha=0.6)
+            before = _places(best, figure), _joined(best)
+            axes.plot(*before, color=style.MUTED, linewidth=1.0, alpha=0.6)
         mark = "" if figure.banded else style.MARKERS[0]
         _curve(axes, curve, 0.0, figure, style.SERIES[0], mark)
-        _set_scale(axes, figure, 4)
+        _set_scale(axes, figure, _FEW_MARKS)
         _furnish(axes)
-        if figure.scale in _LINEAR:
+        if figure.scale in _LINEAR and figure.scale is not Scale.BINS:
             axes.locator_params(axis="x", nbins=5)
         axes.locator_params(axis="y", nbins=4)
         axes.set_title(names[curve.label], loc="left", color=style.INK, pad=4)
@@ -248,7 +286,7 @@ def _in_panels(figure: CurveFigure, canvas: Canvas) -> None:
 def _curve(
     axes: Axes, curve: Curve, shift: float, figure: CurveFigure, colour: str, marker: str
 ) -> None:
-    across = np.array(curve.places) + shift
+    across = _places(curve, figure) + shift
     lows, highs = _ends(curve)
     bottom, top = axes.get_ylim()
     bare = figure.banded and curve.label in without_band(figure.curves)
@@ -267,9 +305,21 @@ def _curve(
         x, y = np.array(curve.points).T
         axes.scatter(x, y, s=9, color=colour, alpha=0.4, linewidths=0)
     sparse = max(1, len(across) // 6) if figure.banded else 1
+    joined = _joined(curve)
+    single = np.isnan(joined)
+    if marker and single.any():
+        axes.plot(
+            across[single],
+            np.array(curve.values)[single],
+            linestyle="none",
+            color=colour,
+            marker=marker,
+            markersize=5.0,
+            markerfacecolor=style.SURFACE,
+        )
     axes.plot(
         across,
-        curve.values,
+        joined,
         color=colour,
         linewidth=1.7,
         linestyle=(0, (4, 2)) if bare else "solid",
@@ -280,6 +330,12 @@ def _curve(
         markeredgewidth=0.6,
         zorder=3,
     )
+
+
+def _joined(curve: Curve) -> FloatArray:
+    """The values that a line joins, NaN in the place of those of a single exercise."""
+    values = np.array(curve.values, dtype=float)
+    return np.where(np.array(curve.counts) > 1, values, np.nan) if curve.counts else values
 
 
 def _ends(curve: Curve) -> tuple[FloatArray, FloatArray]:
@@ -312,8 +368,9 @@ def _limits(curves: Sequence[Curve]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _name(axes: Axes, curves: Sequence[Curve], places: Mapping[str, int]) -> None:
+def _name(axes: Axes, figure: CurveFigure, places: Mapping[str, int]) -> None:
     """Write the name of each curve at the height of its end, moved apart where they would meet."""
+    curves = figure.curves
     low, high = axes.get_ylim()
     names = short_labels(curve.label for curve in curves)
     ends = [(curve.values[-1] - low) / (high - low) for curve in curves]
@@ -326,7 +383,7 @@ def _name(axes: Axes, curves: Sequence[Curve], places: Mapping[str, int]) -> Non
             "clip_on": False,
         }
         # Where the curve ends between the left edge, 0, and the right edge, 1.
-        last = axes.transScale.transform((curve.places[-1], low))
+        last = axes.transScale.transform((_places(curve, figure)[-1], low))
         x = float(axes.transLimits.transform(last)[0])
         axes.plot([x, 1.04], [end, height], linewidth=0.8, alpha=0.6, **line)
         axes.plot([1.04], [height], marker=style.MARKERS[place], markersize=6, **line)

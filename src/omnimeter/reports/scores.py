@@ -134,7 +134,10 @@ def privileged_view(outcomes: Outcomes) -> str:
 
 
 BINS = 8
-"""Into how many bins more than twelve different complexities are put."""
+"""Into how many bins more than twelve different complexities are put at the most."""
+
+FILLED = 5
+"""How many exercises of an agent a bin has on average at the least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,8 @@ def bins_of(complexities: Sequence[FloatArray]) -> list[tuple[float, float]]:
     if len(distinct) <= 12:
         return [(each, each) for each in distinct.tolist()]
     # A repeated complexity must not fall into two bins, so the bounds are complexities themselves.
-    bounds = np.unique(np.quantile(known, np.arange(1, BINS) / BINS, method="lower"))
+    count = min(BINS, max(2, max(map(len, complexities)) // FILLED))
+    bounds = np.unique(np.quantile(known, np.arange(1, count) / count, method="lower"))
     places = np.searchsorted(bounds, distinct, side="left")
     groups = [distinct[places == place] for place in np.unique(places)]
     return [(float(group[0]), float(group[-1])) for group in groups]

@@ -41,34 +41,65 @@ NAMED = 4
 """How many agents are named one by one before the rest is only counted."""
 
 
-def score_sentences(rows: Sequence[ScoreRow]) -> list[str]:
-    """The scores."""
+def result_sentences(
+    rows: Sequence[ScoreRow], compared: Sequence[Comparison], what: str
+) -> list[str]:
+    """What was measured, who is best, and what is not decided: at most three sentences.
+
+    Args:
+        rows: The scores.
+        compared: The differences from the best agent.
+        what: What each agent took, or all of them.
+    """
+    who = rows[0].label if len(rows) == 1 else counted(len(rows), "agent")
+    first = f"{who} took {what}."
     scored = [row for row in rows if row.value is not None]
     if not scored:
-        return ["No exercise has been finished with a payoff, so there is no score yet."]
-    places = decimals(n for row in scored for n in (row.value, row.low, row.high))
-    sentences = []
-    for order, row in enumerate(scored[:NAMED]):
-        text = f"{row.name} scored {number(row.value, places)}"
-        if row.low is not None and row.high is not None:
-            what = "" if order else f"{percent(row.confidence)} interval "
-            text += f" ({what}{interval(row.low, row.high, places)})"
-        sentences.append(text)
-    if len(scored) > 1 and scored[0].rank is not None:
-        tied = [row.name for row in scored[1:] if row.rank == scored[0].rank]
-        sentences[0] += ", the best score" + (f", as {_few(tied)} did" if tied else "")
-    if rest := scored[NAMED:]:
-        less = "scored less" if rest[0].rank != scored[NAMED - 1].rank else "scored no more"
-        less = less if rest[-1].rank is not None else "are in the table"
-        sentences.append(f"{counted(len(rest), 'more agent')} {less}")
-    text = "; ".join(sentences) + "."
-    if len(scored) > 1 and all(row.eligibility.own_faults for row in scored):
-        text += " No best score is named, because all agents had faults of their own."
-    return [text]
+        return [first, "No exercise has been finished with a payoff, so there is no score yet."]
+    best = scored[0]
+    places = decimals((best.value, best.low, best.high))
+    score = number(best.value, places)
+    if best.low is not None and best.high is not None:
+        score += f" ({percent(best.confidence)} interval {interval(best.low, best.high, places)})"
+    if len(rows) == 1:
+        return [first, f"{best.name} scored {score}."]
+    if best.rank is None:
+        return [first, "No best score is named, because all agents had faults of their own."]
+    tied = [row.name for row in scored if row.rank == best.rank]
+    verdicts = [each.verdict for each in compared]
+    open_ones = [e.name for e in compared if e.verdict in (Verdict.NOT_SHOWN, Verdict.TOO_FEW)]
+    if len(tied) > 1:
+        named = listed(tied) if len(tied) <= NAMED else counted(len(tied), "agent")
+        second = f"{named} share the best score: {number(best.value, places)}."
+    elif open_ones or Verdict.WORSE not in verdicts:
+        second = f"{best.name} has the best score: {score}."
+    else:
+        second = f"{best.name} is shown to be best: {score}."
+    third = decided_sentence(verdicts)
+    if open_ones:
+        third = f"Not decided is whether {best.name} is better than {either(open_ones)}."
+    if len(tied) > 1 and open_ones:
+        third = "Not decided is which agent is best."
+    return [each for each in (first, second, third) if each]
 
 
-def _few(names: Sequence[str]) -> str:
-    return listed(names) if len(names) <= NAMED else counted(len(names), "other agent")
+def decided_sentence(verdicts: Sequence[Verdict]) -> str:
+    """What is said where no difference is undecided."""
+    if Verdict.FAULTY not in verdicts:
+        return "Every difference from the best agent is shown." if verdicts else ""
+    if Verdict.WORSE not in verdicts:
+        return "Agents with faults of their own are not compared."
+    return (
+        "Every other difference from the best agent is shown, but agents with faults of their own "
+        "are not compared."
+    )
+
+
+def either(names: Sequence[str]) -> str:
+    """One or another, of which a few are named."""
+    if len(names) <= NAMED:
+        return " or ".join(names)
+    return f"{', '.join(names[: NAMED - 1])} or {len(names) - NAMED + 1} others"
 
 
 def comparison_sentence(comparison: Comparison) -> str:
@@ -142,27 +173,6 @@ def bounded_text(names: Sequence[str], unit: str, *, of: str = "", seeds: int = 
         f"four {unit}s carry the spread, which is too few to rely on it. More {unit}s make "
         f"{'them' if several else 'it'} much shorter."
     )
-
-
-def comparison_sentences(compared: Sequence[Comparison]) -> list[str]:
-    """Which differences are shown: one by one if they are few, otherwise counted."""
-    if len(compared) < NAMED:
-        return [comparison_sentence(each) for each in compared]
-    amounts = Counter(each.verdict for each in compared)
-    parts = [
-        f"{counted(amounts[verdict], 'is', 'are')} shown to be {verdict} than it"
-        for verdict in (Verdict.BETTER, Verdict.WORSE)
-        if amounts[verdict]
-    ]
-    if same := [each.name for each in compared if each.verdict is Verdict.NOT_SHOWN]:
-        named = listed(same) if len(same) < NAMED else f"{len(same)} of them"
-        parts.append(f"for {named} no difference is shown")
-    if few := amounts[Verdict.TOO_FEW]:
-        parts.append(f"for {few} there are too few {compared[0].unit}s in common")
-    if faulty := amounts[Verdict.FAULTY]:
-        parts.append(f"{faulty} cannot be compared because of their own faults")
-    reference = compared[0].reference_name
-    return [f"Of {len(compared)} agents compared with {reference}, {'; '.join(parts)}."]
 
 
 def fault_sentence(rows: Sequence[ScoreRow], outcomes: int) -> str:

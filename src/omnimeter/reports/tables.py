@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from math import inf, isfinite
@@ -15,12 +16,12 @@ from omnimeter.contract import FaultKind, Outcomes, Spec
 from omnimeter.contract.protocol import Metric
 from omnimeter.contract.spec import canonical_json
 from omnimeter.contract.text import no_formula
-from omnimeter.estimation import Estimate
+from omnimeter.estimation import Estimate, mean
 from omnimeter.estimation.variance import Effect
 from omnimeter.protocols import Result
 from omnimeter.protocols.times import FEATURES
 from omnimeter.reports.comparisons import Comparison, comparisons
-from omnimeter.reports.scores import REPETITION, ScoreRow, score_rows
+from omnimeter.reports.scores import REPETITION, ComplexityMean, ScoreRow, score_rows, unit_values
 from omnimeter.reports.settings import Setting
 from omnimeter.reports.summary import remarks
 from omnimeter.reports.text import (
@@ -34,6 +35,8 @@ from omnimeter.reports.text import (
     p_value,
     percent,
     printable,
+    range_texts,
+    short_labels,
 )
 from omnimeter.results import files
 
@@ -171,6 +174,84 @@ def metric_table_of(rows: Sequence[ScoreRow], known: Sequence[Metric]) -> Table 
         for row in rows
     )
     return Table(("Agent", *(each.heading for each in metrics)), tuple(cells))
+
+
+def complexity_table(rows: Sequence[ScoreRow], unit: str) -> Table | None:
+    """The mean payoff in each range of complexities; ``None`` with fewer than two of them."""
+    if max((len(row.complexities) for row in rows), default=0) < 2:
+        return None
+    known = [each for row in rows for each in row.complexities]
+    places = decimals(n for each in known for n in (each.value, each.low, each.high))
+    ranges = sorted({each.between for each in known})
+    names = dict(zip(ranges, range_texts(ranges), strict=True))
+
+    def cells(row: ScoreRow, each: ComplexityMean) -> tuple[Cell, ...]:
+        low, high = each.between
+        return (
+            _agent(row.label, row.name),
+            Cell(
+                names[each.between],
+                {"lowest": low, "highest": high, "complexity": each.complexity},
+            ),
+            Cell(number(each.value, places), {"payoff": each.value}),
+            Cell(
+                interval(each.low, each.high, places),
+                {"low": finite(each.low), "high": finite(each.high)},
+            ),
+            Cell(str(each.count), {"count": each.count}),
+        )
+
+    counted = "Repetitions" if unit == REPETITION else "Exercises"
+    headings = ("Agent", "Complexity", "Mean payoff", "95 % interval", counted)
+    return Table(headings, tuple(cells(row, each) for row in rows for each in row.complexities))
+
+
+def battery_table(result: Result) -> Table | None:
+    """What each agent got in each exercise of a battery; ``None`` of other tests.
+
+    Agents with faults of their own have no interval: the faults decide which exercises count.
+    """
+    if not result.design.battery or not any(map(len, result.outcomes.values())):
+        return None
+    parts, rows = result.design.parts, score_rows(result)
+    classes: dict[int, str] = {}
+    complexities: dict[int, list[float]] = defaultdict(list)
+    for done in result.outcomes.values():
+        for spec, where in done.classes():
+            classes |= dict.fromkeys((done.numbers[where] % parts).tolist(), spec.label)
+        taken = zip((done.numbers % parts).tolist(), done.complexities.tolist(), strict=True)
+        for part, complexity in taken:
+            complexities[part].append(complexity)
+    means: dict[tuple[int, Spec], Estimate] = {}
+    for row in rows:
+        numbers, values = unit_values(result, row.agent)
+        for part in classes:
+            if len(own := values[numbers % parts == part]):
+                means[part, row.agent] = mean(own, support=result.support)
+    places = decimals(each.value for each in means.values())
+
+    def cell(part: int, row: ScoreRow) -> Cell:
+        each = means.get((part, row.agent))
+        value, count = (None, 0) if each is None else (each.value, each.count)
+        known = each if row.eligibility.is_sound and count > 1 else None
+        low, high = (None, None) if known is None else (known.low, known.high)
+        data = {"score": value, "low": finite(low), "high": finite(high), "count": count}
+        text = number(value, places) + (f"\n{interval(low, high, places)}" if known else "")
+        return Cell(text, {f"{name} {row.label}": value for name, value in data.items()})
+
+    def lines() -> Iterator[tuple[Cell, ...]]:
+        for part in sorted(classes):
+            low, high = min(complexities[part]), max(complexities[part])
+            (between,) = range_texts([(low, high)])
+            yield (
+                Cell(str(part + 1), {"exercise": part + 1}),
+                Cell(classes[part], {"class": classes[part]}),
+                Cell(between, {"lowest": low, "highest": high}),
+                *(cell(part, row) for row in rows),
+            )
+
+    headings = ("Exercise", "Class", "Complexity", *short_labels(row.name for row in rows).values())
+    return Table(headings, tuple(lines()))
 
 
 def interval_heading(compared: Sequence[Comparison]) -> str:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import chain
 from math import ceil, isfinite, log10
 
 from omnimeter.contract import FaultKind
@@ -40,6 +41,18 @@ def number(value: float | None, places: int, *, signed: bool = False) -> str:
     if not text.strip("+-0.,"):  # neither -0 nor +0
         text = text.lstrip("+-")
     return text.replace(",", " ").replace("-", MINUS)
+
+
+def range_texts(ranges: Iterable[tuple[float, float]]) -> list[str]:
+    """Ranges in ascending order, in as few digits as tell all their ends apart: ``16 to 18``."""
+    pairs = list(ranges)
+    distinct = set(chain.from_iterable(pairs))
+    enough = (n for n in range(17) if len({f"{e:.{n}f}" for e in distinct}) == len(distinct))
+    places = next(enough, 17)
+    places = max(places, decimals(distinct)) if any(e % 1 for e in distinct) else 0
+    shown = ((f"{low:,.{places}f}", f"{high:,.{places}f}") for low, high in pairs)
+    texts = (low if low == high else f"{low} to {high}" for low, high in shown)
+    return [text.replace(",", " ").replace("-", MINUS) for text in texts]
 
 
 def interval(low: float | None, high: float | None, places: int, *, signed: bool = False) -> str:
