@@ -200,7 +200,7 @@ def test_a_battery_is_taken_and_reported(omnimeter):
     assert [score["count"] for score in data["scores"]] == [12, 12]
     assert data["directory"].startswith("evaluations/cups-and-buttons-")
     page = Path(data["report"]).read_text(encoding="utf-8")
-    assert "<h1>2 agents in cups-v1 and buttons-v1</h1>" in page
+    assert "<h1>Cups and buttons: 2 agents</h1>" in page
     assert "Cups and buttons, 3 tests" in page
     code, out, _ = omnimeter("report", data["directory"], "--payoff", "total")
     assert code == 0
