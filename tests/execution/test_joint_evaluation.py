@@ -231,7 +231,7 @@ def test_quick_exercises_are_done_in_portions() -> None:
     first, *_ = lambda_exercises()
     assert batch_size(first, Options(isolation=Isolation.AUTO)) == 64
     assert batch_size(first, Options(isolation=Isolation.PROCESS)) == 1
-    long = replace(first, budget=Budget(interactions=10**6))
+    long = replace(first, budget=Budget(interactions=10**7))
     assert batch_size(long, Options(isolation=Isolation.AUTO)) == 1
     (untrusted, *_) = evaluation(WANDERER, NARROW).make_protocol().propose(WANDERER, [])
     # One at a time: whose fault is it?

@@ -47,8 +47,8 @@ SMALL: dict[str, dict[str, Any]] = {
 """Parameters of agents that plan too long without compilation, and for more to happen."""
 
 
-ELSEWHERE = {"sb3-v1"}
-"""Agents that need a library of their own, and have no kernels."""
+ELSEWHERE = {"command-v1", "sb3-v1"}
+"""Agents that need a program or a library of their own, and have no kernels."""
 
 
 class Pair(NamedTuple):

@@ -53,8 +53,9 @@ NEEDED: dict[str, dict[str, Any]] = {
 """Parameters of parts that cannot be made without, or would take long."""
 
 
-ELSEWHERE = {"sb3-v1"}
-"""Parts that need a library of their own: ``make test-sb3`` tests them."""
+ELSEWHERE = {"command-v1", "sb3-v1"}
+"""Programs, which act in processes of their own only (``test_programs.py``), and parts that need a
+library of their own (``make test-sb3``)."""
 
 
 class PatientDesk(Desk):
