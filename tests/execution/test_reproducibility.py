@@ -79,7 +79,7 @@ def test_it_is_said_and_stored_once(tmp_path):
     stored = summarise(what, Record(tmp_path / "e").outcomes())
     assert sum(each == {"reproducible": False} for each in remarks(stored)) == 1
     assert "Not reproducible: an exercise of" in reproducibility_sentence(result)
-    assert "Not reproducible" in gather(Record(tmp_path / "e")).summary
+    assert "Not reproducible" in " ".join(gather(Record(tmp_path / "e")).notes)
     ours, others = result_json(stored)["scores"]
     assert ours["reproducible"] is False
     assert "reproducible" not in others

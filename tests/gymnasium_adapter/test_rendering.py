@@ -54,8 +54,9 @@ def test_pixels_are_those_of_the_scene() -> None:
     env = made(render_mode="rgb_array")
     env.reset()
     row = env.render()[HEIGHT // 2]  # type: ignore[index]
-    middles = [row[WIDTH * (2 * cup + 1) // 6].tolist() for cup in range(3)]
-    assert middles == [colour(INK), [255, 255, 255], colour(INK)]
+    # A seam of a ball may run there, in another shade.
+    middles = [row[WIDTH * (2 * cup + 1) // 6].mean() > 180 for cup in range(3)]
+    assert middles == [False, True, False]
     env.step(0)
     assert env.render()[HEIGHT // 2][WIDTH // 6].tolist() == [255, 255, 255]  # type: ignore[index]
 

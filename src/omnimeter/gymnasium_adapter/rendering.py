@@ -131,14 +131,23 @@ def _path(shape: Shape) -> Path:
         case "line":
             x1, y1, x2, y2 = numbers("x1", "y1", "x2", "y2")
             return Path([(x1, y1), (x2, y2)])
-    given_points = np.array(_NUMBER.findall(str(given.get("points", given.get("d")))), dtype=float)
-    points = given_points.reshape(-1, 2)
     if shape.tag == "polygon":
+        points = _points(str(given["points"]))
         return Path(np.vstack([points, points[:1]]), closed=True)
-    return Path(points, [Path.MOVETO, Path.CURVE3, Path.CURVE3])  # the one path of scenes, a bow
+    parts = [(way[0], _points(way[1:])) for way in _WAY.findall(str(given["d"]))]
+    codes = [getattr(Path, _CODES[letter]) for letter, points in parts for _ in points]
+    return Path(np.vstack([points for _, points in parts]), codes)
+
+
+def _points(text: str) -> Any:
+    """The points in a text of numbers."""
+    return np.array(_NUMBER.findall(text), dtype=float).reshape(-1, 2)
 
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_WAY = re.compile(r"[MLQC][^MLQC]*")
+_CODES = {"M": "MOVETO", "L": "LINETO", "Q": "CURVE3", "C": "CURVE4"}
+"""The letters that paths of scenes are written with, and their names in matplotlib."""
 
 
 class Window:
