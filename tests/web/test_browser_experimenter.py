@@ -69,6 +69,7 @@ def test_what_the_pages_show(opened, root, size):
     page = opened("/#/new", size)
     page.get_by_role("button", name="Make the study").wait_for()
     keep(page, f"new-study-{size}")
+    assert page.get_by_role("heading", name="New study").is_visible()
 
 
 def test_the_link_of_a_participant_is_copied(opened, root):
@@ -99,7 +100,7 @@ def test_a_participant_is_revoked_and_withdrawn_once_that_is_confirmed(opened, r
     assert study.withdrawn == 1
 
 
-def test_what_the_server_cannot_do_is_told_in_the_dialog(opened):
+def test_what_the_server_cannot_do_is_told_in_the_dialog(opened, root):
     page = opened("/#/study/small")
     page.route(  # a failure that no real server has at will
         "**/revoke", lambda route: route.fulfill(status=400, json={"detail": "The disk is full."})
@@ -107,6 +108,7 @@ def test_what_the_server_cannot_do_is_told_in_the_dialog(opened):
     page.get_by_role("button", name="Revoke link: p0002").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke link", exact=True).click()
     page.get_by_role("dialog").get_by_text("The disk is full.").wait_for()
+    assert Study(root / "small").participants[1].expires == 0
 
 
 def test_a_row_that_changes_keeps_the_focus(opened):
