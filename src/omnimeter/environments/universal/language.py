@@ -277,9 +277,9 @@ class _RuleParser:
 
     def skip(self, sign: str) -> bool:
         """Whether this sign comes next; it is then behind."""
-        found = self.tokens[self.at][:2] == ("sign", sign)
-        self.at += found
-        return found
+        is_next = self.tokens[self.at][:2] == ("sign", sign)
+        self.at += is_next
+        return is_next
 
     def expect(self, expected: str) -> None:
         """Pass the sign that is the last of what may come next."""
