@@ -64,6 +64,23 @@ class LambdaState(NamedTuple):
 @kernel
 def reset(state: Any) -> Any:
     """Draw the first cells; the first reward is 0."""
+    place_all(state)
+    for behaviour in range(len(state.behaviours)):
+        state.script_now[behaviour] = state.script_at[behaviour]
+    state.clock[PHASE] = 0
+    # Random agents interact before the test, past what may be garbage at the beginning.
+    for _ in range(length_of_warm_up(state)):
+        for seat in range(len(state.views)):
+            state.actions[seat] = below(state.agents_rng, state.rules[ACTIONS])
+        step_joint(state, state.actions, state.paid)
+    for seat in range(len(state.views)):
+        state.actions[seat] = 0
+    return 0.0
+
+
+@kernel
+def place_all(state: Any) -> None:
+    """Draw the first cells and the first swap; Good and Evil leave their first rewards."""
     state.agents_rng[0] = next_bits(state.rng)
     cells = len(state.rewards)
     good = evil = 0
@@ -78,24 +95,19 @@ def reset(state: Any) -> Any:
         state.places[FIRST_SEAT + seat] = below(state.agents_rng, cells)
     for cell in range(cells):
         state.rewards[cell] = 0.0
-    for behaviour in range(len(state.behaviours)):
-        state.script_now[behaviour] = state.script_at[behaviour]
-    state.clock[PHASE] = 0
     state.clock[GOOD_DROP] = 0
     state.clock[EVIL_DROP] = 0
     draw_swap(state)
     drop(state)
-    # Random agents interact before the test, past what may be garbage at the beginning.
+
+
+@kernel
+def length_of_warm_up(state: Any) -> Any:
+    """The number of interactions before the test; one that is to be drawn is drawn here."""
     count = state.rules[WARM_UP]
     if count < 0:
         count = min(1 + below(state.rng, state.rules[CYCLE]), MAX_DRAWN_WARM_UP)
-    for _ in range(count):
-        for seat in range(len(state.views)):
-            state.actions[seat] = below(state.agents_rng, state.rules[ACTIONS])
-        step_joint(state, state.actions, state.paid)
-    for seat in range(len(state.views)):
-        state.actions[seat] = 0
-    return 0.0
+    return count
 
 
 @kernel
@@ -134,7 +146,14 @@ def step_joint(state: Any, actions: Any, rewards: Any) -> None:
         cell = state.places[FIRST_SEAT + seat]
         state.places[FIRST_SEAT + seat] = leads_to(state, cell, actions[seat])
     go_on(state, good, evil)
-    for seat in range(len(state.views)):  # step 6
+    pay(state, rewards)
+    end_round(state, good, evil)
+
+
+@kernel
+def pay(state: Any, rewards: Any) -> None:
+    """All agents get the rewards of their cells (step 6)."""
+    for seat in range(len(state.views)):
         cell = state.places[FIRST_SEAT + seat]
         rewards[seat] = state.rewards[cell]
         if state.rules[SHARING]:
@@ -145,7 +164,6 @@ def step_joint(state: Any, actions: Any, rewards: Any) -> None:
     if state.rules[VANISH]:
         for seat in range(len(state.views)):
             state.rewards[state.places[FIRST_SEAT + seat]] = 0.0
-    end_round(state, good, evil)
 
 
 @kernel
@@ -165,7 +183,12 @@ def go_on(state: Any, good: Any, evil: Any) -> None:
             state.script_now[other] = following(now, begin, end)
         cell = state.places[first + other]
         state.places[first + other] = leads_to(state, cell, action)
-    # In the next round Good and Evil drop the next of their rewards.
+    update(state, good, evil)
+
+
+@kernel
+def update(state: Any, good: Any, evil: Any) -> None:
+    """Next come the next rewards of Good and Evil; where agents consume after it, they come now."""
     state.clock[GOOD_DROP] = following(state.clock[GOOD_DROP], 0, len(state.good))
     state.clock[EVIL_DROP] = following(state.clock[EVIL_DROP], 0, len(state.evil))
     if state.rules[AFTER]:
@@ -200,8 +223,13 @@ def move_good_and_evil(state: Any) -> None:
     action = state.pattern[forward(state.clock[PHASE])]
     state.clock[PHASE] = following(state.clock[PHASE], 0, len(state.pattern))
     good, evil = state.places[GOOD], state.places[EVIL]
-    new_good = leads_to(state, good, action)
-    new_evil = leads_to(state, evil, action)
+    meet(state, leads_to(state, good, action), leads_to(state, evil, action))
+
+
+@kernel
+def meet(state: Any, new_good: Any, new_evil: Any) -> None:
+    """Good and Evil go to their cells; if these are the same, one of them stays (3.6.2)."""
+    good, evil = state.places[GOOD], state.places[EVIL]
     if new_good == new_evil:
         # Drawn, unless one of them stays where it is. The coin decides for the lower cell, not for
         # Good: it must not matter which of them is which.

@@ -102,6 +102,13 @@ def write_intentions(state: Any, seat: Any, out: Any) -> None:
     action = state.pattern[state.clock[PHASE]]
     good = state.paths[state.places[GOOD] * actions + action]
     evil = state.paths[state.places[EVIL] * actions + action]
+    write_outlook(state, seat, good, evil, out)
+
+
+@kernel
+def write_outlook(state: Any, seat: Any, good: Any, evil: Any, out: Any) -> None:
+    """The cells that Good and Evil are about to go to, and the rank of each action."""
+    actions = state.rules[ACTIONS]
     at = len(state.places) + actions
     out[at] = good
     out[at + 1] = evil
