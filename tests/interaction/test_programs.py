@@ -100,6 +100,46 @@ def test_each_failure_has_its_fault(
     assert message in said.replace("b'", "'").replace("\\n", "")
 
 
+HANGS = "import time\nopen('started', 'a').write('x')\ntime.sleep(60)\n"
+
+
+@pytest.mark.parametrize("agent", ['command(run="python3 hangs.py")', "hangs.py:Agent"])
+@pytest.mark.parametrize(
+    "test",
+    [
+        {"environment_class": "buttons", "exercises": 6, "interactions": 5},
+        {"environment_class": "gc", "prior": "gc", "exercises": 6, "interactions": 5},
+        {"environment_class": "buttons", "exercises": 12, "interactions": 5, "workers": 2},
+    ],
+    ids=["fixed", "prepared", "workers"],
+)
+def test_an_agent_that_hangs_when_it_starts_costs_its_limit_once(
+    agent: str, test: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "hangs.py").write_text(HANGS)
+    limits: dict[str, Any] = {"begin_timeout": 1.0, "action_timeout": 0.5, "sandbox": "none"}
+    result = om.evaluate(["random", agent], out="there", seed=0, **limits, **test)
+    _, outcomes = result.outcomes.values()
+    for outcome in outcomes:
+        assert outcome.fault is not None
+        assert outcome.fault.kind is FaultKind.TIME_OUT
+        assert "longer than 1 s to" in outcome.fault.message
+    assert len(outcomes) >= 6
+    # Once in each process that works.
+    assert 1 <= len((tmp_path / "started").read_text()) <= test.get("workers", 1)
+
+
+def test_a_program_that_answered_once_may_hang_later(folder: Path) -> None:
+    spec = changed("import json", "import json, os, time; time.sleep(60 * os.path.exists('late'))")
+    with AgentProcess(spec, SHORT) as seat:
+        assert take(seat).fault is None
+        seat.close()
+        (folder / "late").touch()
+        assert fault(take(seat))[0] is FaultKind.TIME_OUT
+        (folder / "late").unlink()
+        assert take(seat).fault is None
+
+
 def test_a_flood_of_errors_does_no_harm(sandbox: Sandbox) -> None:
     spec = changed("pressed += 1", "pressed += 1; sys.stderr.write('flood ' * 100_000)")
     with AgentProcess(spec, SHORT, sandbox=sandbox) as seat:
