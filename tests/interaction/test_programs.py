@@ -176,6 +176,10 @@ def test_what_is_not_there_is_said_with_what_was_looked_for(run: str, message: s
 
 
 def test_parameters_of_a_command_are_checked() -> None:
+    for wrong in ("command", "command()", "command(files=agent.py)"):  # at once, and how it is done
+        with pytest.raises(InvalidInputError, match="needs the parameter 'run'") as said:
+            parse(Kind.AGENT, wrong)
+        assert "command(run='node agent.js')" in said.value.advice
     for wrong, message in (("command", "needs the parameter 'run'"),
                            ("command(run=7)", "needs the parameter 'run'"),
                            ("command(run=sh, depth=3)", "no parameter 'depth'")):  # fmt: skip
