@@ -57,7 +57,9 @@ def command_words(spec: Spec) -> list[str]:
         raise InvalidInputError(message, "Known: run, files.")
     run = spec.parameters.get("run")
     if not isinstance(run, str):
-        message = "The agent 'command' needs the parameter 'run': the command that starts a program."
+        message = (
+            "The agent 'command' needs the parameter 'run': the command that starts a program."
+        )
         raise InvalidInputError(message, _EXAMPLE)
     try:
         words = shlex.split(run)
