@@ -266,6 +266,35 @@ def test_it_sees_its_files_and_no_others(folder: Path, sandbox: Sandbox) -> None
     assert "declared.txt and FileNotFoundError" in detail or "and PermissionError" in detail
 
 
+def test_of_the_home_it_sees_python_and_omnimeter_alone(
+    folder: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sandbox.mechanism is Mechanism.NONE:
+        pytest.skip("nothing is contained")
+    package = Path(om.__file__).parent
+    monkeypatch.setenv("HOME", str(package.parents[1]))  # so that both are in the home
+    module = folder / "modules" / "some.py"
+    module.parent.mkdir()
+    module.write_text("x = 1")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(module.parent)])
+    seen = [package / "__init__.py", Path(sys.prefix) / "pyvenv.cfg", module]
+    unseen = [package.parents[1] / "pyproject.toml"]
+    assert all(each.is_file() for each in [*seen, *unseen])
+    look = (
+        "import os, sys\n"
+        f"for each in {[*map(str, seen)]}: open(each).read(1)\n"
+        f"for each in {[*map(str, unseen)]}:\n"
+        "    try: open(each)\n"
+        "    except OSError: continue\n"
+        "    sys.exit('it sees ' + each)\n"
+        "assert os.listdir(os.environ['HOME']) == []\n"
+        "open(os.environ['HOME'] + '/own', 'w').write('x')\n"
+    )
+    (folder / "agent.py").write_text(look + documented_program())
+    with AgentProcess(command(f"{PYTHON} agent.py"), SHORT, sandbox=sandbox) as seat:
+        assert take(seat).fault is None
+
+
 def test_an_interpreter_outside_of_the_system_can_be_read(
     folder: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
