@@ -274,12 +274,73 @@ def test_status_writes_nothing(study: Path) -> None:
 
 def test_another_plan_is_refused_with_what_differs(study: Path) -> None:
     om.campaign(study).run(executor=lambda units, tell: None)
-    study.write_text(TEXT.replace("exercises = 5", "exercises = 6"))
-    with pytest.raises(StoreError, match="cups-seed-0 the file has other exercises"):
-        om.campaign(study)
+    for old, new in (
+        ("exercises = 5", "exercises = 4"),
+        ("interactions = 20", "interactions = 30"),
+    ):
+        study.write_text(TEXT.replace(old, new))
+        with pytest.raises(StoreError, match=f"cups-seed-0 the file has other {old.split()[0]}"):
+            om.campaign(study)
+    # No interval over seeds allows for their number to be decided by what was seen.
     study.write_text(TEXT.replace("[0, 1]", "[0, 1, 2]"))
     with pytest.raises(StoreError, match="cups-seed-2 and 1 more"):
         om.campaign(study)
+
+
+def test_it_goes_on_with_more_exercises_agents_and_tests(study: Path) -> None:
+    om.campaign(study).run()
+    more = TEXT.replace("exercises = 5", "exercises = 8").replace(
+        "[[tests]]", '[[agents]]\nagent = "sarsa"\n[[tests]]', 1
+    )
+    more = more.replace("[run]", '[[tests]]\nname = "new"\nclass = "cups"\nexercises = 2\n[run]')
+    study.write_text(more)
+    grown = om.campaign(study)
+    assert not grown.status().complete
+    assert grown.run().complete
+    stored = [om.load(grown.directory(entry)) for entry in grown.entries]
+    assert [each.evaluation.extended for each in stored] == [(5,)] * 2 + [()] * 4
+    whole = om.campaign(study, out=study.parent / "whole")
+    whole.run()
+    for entry, each in zip(grown.entries, stored, strict=True):
+        alone = om.load(whole.directory(entry))
+        assert {a: list(o) for a, o in alone.outcomes.items()} == {
+            a: list(o) for a, o in each.outcomes.items()
+        }
+    # The intervals over seeds are longer, too, and there are no p-values.
+    rows = list(zip(grown.results(), whole.results(), strict=True))
+    for row, at_once in rows[:4]:
+        assert row.test == "cups"
+        assert row.value == at_once.value
+        assert row.high - row.low > at_once.high - at_once.low
+        assert row.extended == (5,)
+    assert all(row == at_once for row, at_once in rows[4:])
+    assert all(each.p_value is None for each in grown.compare()["cups"])
+    page = grown.report().read_text(encoding="utf-8")
+    assert "This test had 5 exercises before it was extended" in page
+    # It is the same campaign from now on; the smaller file is another plan.
+    before = contents(grown.path / "evaluations")
+    assert om.campaign(study).run().complete
+    assert om.campaign(grown.path).run().complete
+    assert contents(grown.path / "evaluations") == before
+    study.write_text(TEXT)
+    with pytest.raises(StoreError, match="belongs to another plan"):
+        om.campaign(study)
+
+
+def test_an_interrupted_extension_goes_on(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study.write_text(TEXT.replace("seeds = [0, 1]", "repetitions = 2"))  # drawn ones
+    first = om.campaign(study)
+    first.run()
+    study.write_text(study.read_text().replace("exercises = 5", "exercises = 8"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Campaign, "_begin", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            om.campaign(study).run()
+    grown = om.campaign(study)
+    assert grown.run().complete
+    stored = [om.load(grown.directory(entry)) for entry in grown.entries]
+    assert [each.evaluation.extended for each in stored] == [(5,)] * 2 + [()] * 2
+    assert [each.evaluation.seed_told for each in stored] == [True] * 2 + [False] * 2
 
 
 def test_how_it_runs_may_change(study: Path) -> None:

@@ -33,6 +33,7 @@ def said(result):
         "complete": result.complete,
         "traces": sorted(key for key, _ in result.record.traces()),
         "flags": (result.evaluation.traces, result.evaluation.privileged),
+        "extended": result.evaluation.extended,
         "compared": {c.agent.label: c for c in result.differences},
     }
 
@@ -92,8 +93,9 @@ def test_neither_order_nor_grouping_matters(one, two, three):
 
 def test_parts_are_what_one_evaluation_would_have_given(tmp_path):
     fields = {"interactions": 40, "seed": 3, "traces": True}
-    at_once = om.evaluate(list(AGENTS), "cups", exercises=60, out=tmp_path / "whole", **fields)
-    om.evaluate(list(AGENTS), "cups", exercises=20, out=tmp_path / "short", **fields)
+    for exercises, name in ((20, "whole"), (60, "whole"), (20, "short")):
+        om.evaluate(list(AGENTS), "cups", exercises=exercises, out=tmp_path / name, **fields)
+    at_once = om.load(tmp_path / "whole")  # it was extended, which parts of two sizes say too
     om.evaluate(list(AGENTS[:2]), "cups", exercises=60, out=tmp_path / "two", **fields)
     om.evaluate(AGENTS[2], "cups", exercises=60, out=tmp_path / "one", **fields)
     merged = om.merge(*(tmp_path / name for name in ("short", "two", "one")))
@@ -112,6 +114,21 @@ def test_parts_are_what_one_evaluation_would_have_given(tmp_path):
     again = om.evaluate(list(AGENTS), "cups", exercises=60, out=tmp_path / "merged", **fields)
     assert sorted((tmp_path / "merged" / "outcomes").iterdir()) == shards
     assert again.complete
+
+
+def test_parts_of_different_sizes_are_an_extended_test():
+    small, large = sample(AGENTS[:1], 8), sample(AGENTS[:1], 20)
+    empty = replace(made_of(small, lambda each: each), outcomes={a: [] for a in small.outcomes})
+    assert om.merge(large, large).evaluation.extended == ()
+    assert om.merge(large, empty).evaluation.extended == ()  # nothing of it could be seen
+    merged = om.merge(large, small)
+    assert merged.evaluation.extended == (8,)
+    score, alone = merged.scores["random-v1"], large.scores["random-v1"]
+    assert score.value == alone.value
+    assert tuple(score.interval[:2]) == alone.parts["watched"] != tuple(alone.interval[:2])
+    # It is not hidden by further merging, nor by other agents.
+    assert om.merge(merged, sample(AGENTS[1:], 20)).evaluation.extended == (8,)
+    assert om.merge(sample(AGENTS[1:], 20), small).evaluation.extended == (8,)
 
 
 def test_how_the_parts_were_made_is_kept(tmp_path):

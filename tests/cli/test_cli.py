@@ -265,6 +265,25 @@ def test_a_faulty_agent_is_recorded_and_the_rest_goes_on(omnimeter, act, kind, h
     assert by_label["random-v1"]["count"] == 2
 
 
+@pytest.mark.parametrize("command", ["run", "prepare"])
+def test_the_end_of_what_a_program_printed_is_shown_with_its_fault(omnimeter, command):
+    said = "[f'line {k}' for k in range(20)] + ['\\x1b[2J[red]no \\u202e' + 'x' * 5000]"
+    write(
+        "bad.py",
+        f"import sys\nfor each in {said}:\n    print(each, file=sys.stderr)\nsys.exit(7)\n",
+    )
+    agent = "command(run='python3 bad.py')"
+    more = ["-c", "cups", "-n", "2"] if command == "run" else ["--prior", "gc"]
+    code, out, _ = omnimeter(command, "--agent", agent, *more)
+    assert code == 3
+    assert "exit code 7" in out
+    last = out[out.index("exit code 7") :].splitlines()
+    assert last[1:5] == [f"  line {k}" for k in range(16, 20)]
+    assert last[5].startswith("  [red]no xxx")
+    assert len(last[5]) < 210
+    assert "line 15" not in out
+
+
 def test_another_evaluation_in_the_same_place_is_refused(omnimeter):
     omnimeter("run", "-a", "random", *SMALL, "--out", "e")
     code, _, err = omnimeter("run", "-a", "random", *SMALL, "--seed", "1", "--out", "e")

@@ -313,7 +313,7 @@ def test_damaged_files_are_named_and_the_rest_goes_on(omnimeter: Callable[..., T
 
 def test_another_plan_and_a_second_run_leave_with_4(omnimeter: Callable[..., Typed]) -> None:
     omnimeter("campaign", "run", "study.toml")
-    Path("study.toml").write_text(TEXT.replace("exercises = 4", "exercises = 5"))
+    Path("study.toml").write_text(TEXT.replace("exercises = 4", "exercises = 3"))
     code, _, err = omnimeter("campaign", "run", "study.toml")
     assert code == 4
     assert "in the evaluation cups-seed-0 the file has other exercises" in err

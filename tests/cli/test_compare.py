@@ -68,12 +68,14 @@ def omnimeter(monkeypatch, capsys, tmp_path):
 
 @pytest.fixture(scope="module")
 def evaluations(tmp_path_factory):
-    """Three evaluations of one test: of two agents, of a third, and of more exercises."""
+    """Evaluations of one test: of two agents, of a third, of more exercises, and one that grew."""
     folder = tmp_path_factory.mktemp("stored")
     for out, agents, number in [
         ("a", ("random", "cup-presser"), "10"),
         ("b", ("q-learning",), "10"),
         ("c", ("random", "cup-presser", "q-learning"), "30"),
+        ("grown", ("random", "cup-presser", "q-learning"), "10"),
+        ("grown", ("random", "cup-presser", "q-learning"), "30"),
     ]:
         chosen = [word for agent in agents for word in ("-a", agent)]
         command = ["run", *chosen, *CUPS, "-n", number, "--out", str(folder / out)]
@@ -89,11 +91,12 @@ def stored(evaluations, omnimeter):
     return omnimeter
 
 
-def test_the_report_of_several_is_that_of_one(stored):
+def test_the_report_of_several_is_that_of_one_that_grew(stored):
     code, out, _ = stored("report", "a", "b", "c", "--out", "all.html")
     assert code == 0
+    assert "This test had 10 exercises before it was extended" in out
     assert Path("all.html").exists()
-    _, whole, _ = stored("report", "c")
+    _, whole, _ = stored("report", "grown")
     assert out.partition("report:")[0] == whole.partition("report:")[0]
     code, out, _ = stored("report", "a", "b", "--out", "two.html", "--json")
     data = json.loads(out)
@@ -119,7 +122,7 @@ def test_the_page_of_several_needs_a_place(stored):
 
 
 def test_several_are_compared_whatever_they_have_in_common(stored):
-    _, one, _ = stored("compare", "c", "--json")
+    _, one, _ = stored("compare", "grown", "--json")
     for directories in (("a", "b", "c"), ("c", "b", "a"), ("c", "a")):
         code, out, _ = stored("compare", *directories, "--json")
         merged, whole = json.loads(out), json.loads(one)
@@ -130,7 +133,8 @@ def test_several_are_compared_whatever_they_have_in_common(stored):
 
 
 def test_two_agents_are_compared(stored):
-    code, out, _ = stored("compare", "a", "c", "--agent", "cup-presser", "--agent", "random")
+    stored("run", "-a", "constant(action=0)", *CUPS, "-n", "30", "--out", "d")
+    code, out, _ = stored("compare", "c", "d", "--agent", "cup-presser", "--agent", "random")
     assert code == 0
     assert "cup-presser-v1 is better than random-v1 by" in out
     assert "30 exercises" in out

@@ -100,6 +100,46 @@ def test_each_failure_has_its_fault(
     assert message in said.replace("b'", "'").replace("\\n", "")
 
 
+HANGS = "import time\nopen('started', 'a').write('x')\ntime.sleep(60)\n"
+
+
+@pytest.mark.parametrize("agent", ['command(run="python3 hangs.py")', "hangs.py:Agent"])
+@pytest.mark.parametrize(
+    "test",
+    [
+        {"environment_class": "buttons", "exercises": 6, "interactions": 5},
+        {"environment_class": "gc", "prior": "gc", "exercises": 6, "interactions": 5},
+        {"environment_class": "buttons", "exercises": 12, "interactions": 5, "workers": 2},
+    ],
+    ids=["fixed", "prepared", "workers"],
+)
+def test_an_agent_that_hangs_when_it_starts_costs_its_limit_once(
+    agent: str, test: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "hangs.py").write_text(HANGS)
+    limits: dict[str, Any] = {"begin_timeout": 1.0, "action_timeout": 0.5, "sandbox": "none"}
+    result = om.evaluate(["random", agent], out="there", seed=0, **limits, **test)
+    _, outcomes = result.outcomes.values()
+    for outcome in outcomes:
+        assert outcome.fault is not None
+        assert outcome.fault.kind is FaultKind.TIME_OUT
+        assert "longer than 1 s to" in outcome.fault.message
+    assert len(outcomes) >= 6
+    # Once in each process that works.
+    assert 1 <= len((tmp_path / "started").read_text()) <= test.get("workers", 1)
+
+
+def test_a_program_that_answered_once_may_hang_later(folder: Path) -> None:
+    spec = changed("import json", "import json, os, time; time.sleep(60 * os.path.exists('late'))")
+    with AgentProcess(spec, SHORT) as seat:
+        assert take(seat).fault is None
+        seat.close()
+        (folder / "late").touch()
+        assert fault(take(seat))[0] is FaultKind.TIME_OUT
+        (folder / "late").unlink()
+        assert take(seat).fault is None
+
+
 def test_a_flood_of_errors_does_no_harm(sandbox: Sandbox) -> None:
     spec = changed("pressed += 1", "pressed += 1; sys.stderr.write('flood ' * 100_000)")
     with AgentProcess(spec, SHORT, sandbox=sandbox) as seat:
@@ -136,6 +176,10 @@ def test_what_is_not_there_is_said_with_what_was_looked_for(run: str, message: s
 
 
 def test_parameters_of_a_command_are_checked() -> None:
+    for wrong in ("command", "command()", "command(files=agent.py)"):  # at once, and how it is done
+        with pytest.raises(InvalidInputError, match="needs the parameter 'run'") as said:
+            parse(Kind.AGENT, wrong)
+        assert "command(run='node agent.js')" in said.value.advice
     for wrong, message in (("command", "needs the parameter 'run'"),
                            ("command(run=7)", "needs the parameter 'run'"),
                            ("command(run=sh, depth=3)", "no parameter 'depth'")):  # fmt: skip
@@ -220,6 +264,35 @@ def test_it_sees_its_files_and_no_others(folder: Path, sandbox: Sandbox) -> None
     with AgentProcess(spec, SHORT, sandbox=sandbox) as seat:
         _, _, detail = fault(take(seat))
     assert "declared.txt and FileNotFoundError" in detail or "and PermissionError" in detail
+
+
+def test_of_the_home_it_sees_python_and_omnimeter_alone(
+    folder: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sandbox.mechanism is Mechanism.NONE:
+        pytest.skip("nothing is contained")
+    package = Path(om.__file__).parent
+    monkeypatch.setenv("HOME", str(package.parents[1]))  # so that both are in the home
+    module = folder / "modules" / "some.py"
+    module.parent.mkdir()
+    module.write_text("x = 1")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(module.parent)])
+    seen = [package / "__init__.py", Path(sys.prefix) / "pyvenv.cfg", module]
+    unseen = [package.parents[1] / "pyproject.toml"]
+    assert all(each.is_file() for each in [*seen, *unseen])
+    look = (
+        "import os, sys\n"
+        f"for each in {[*map(str, seen)]}: open(each).read(1)\n"
+        f"for each in {[*map(str, unseen)]}:\n"
+        "    try: open(each)\n"
+        "    except OSError: continue\n"
+        "    sys.exit('it sees ' + each)\n"
+        "assert os.listdir(os.environ['HOME']) == []\n"
+        "open(os.environ['HOME'] + '/own', 'w').write('x')\n"
+    )
+    (folder / "agent.py").write_text(look + documented_program())
+    with AgentProcess(command(f"{PYTHON} agent.py"), SHORT, sandbox=sandbox) as seat:
+        assert take(seat).fault is None
 
 
 def test_an_interpreter_outside_of_the_system_can_be_read(

@@ -54,6 +54,7 @@ from omnimeter.execution.units import (
     units_of,
 )
 from omnimeter.execution.workers import cores
+from omnimeter.protocols import Evaluation
 from omnimeter.results import files, merging
 from omnimeter.results.files import Layout, is_locked, newer_format_error, read_error
 
@@ -98,6 +99,7 @@ class Campaign:
             folder = plan.folders[-1]
             beside = os.path.relpath(folder, self.path.absolute())
             self.plan = plan = replace(plan, folders=(beside, folder))
+        self._grows = False  # whether it has more than what is stored
         self._new = not self._file(self.path).exists()
         if not self._new:
             self._agree()
@@ -144,7 +146,7 @@ class Campaign:
         return plan
 
     def _agree(self) -> None:
-        """Go on with what is stored, if the plan evaluates the same.
+        """Go on with what is stored, if the plan evaluates the same, or more of it.
 
         Raises:
             StoreError: It evaluates something else, or what is stored cannot be read.
@@ -152,7 +154,11 @@ class Campaign:
         stored = self._stored_plan(self.path)
         if self.plan.is_elsewhere(stored):
             self.plan = replace(self.plan, entries=stored.entries, groups=stored.groups)
-        if said := self.plan.difference(stored):
+        said = self.plan.difference(stored)
+        if said:
+            with files_in(self.folder):
+                self._grows = self.plan.extends(stored)
+        if said and not self._grows:
             message = f"{self.path} belongs to another plan: {said}."
             raise StoreError(message, "Choose another directory with --out, or restore the file.")
         self._new = False
@@ -244,7 +250,7 @@ class Campaign:
     def warnings(self) -> list[str]:
         """What to know of how its tests are taken, before it is carried out."""
         with files_in(self.folder):
-            return sorted({seed_warning(each.evaluation) for each in self.entries} - {""})
+            return sorted({seed_warning(self._as_it_goes_on(each)) for each in self.entries} - {""})
 
     def workload(self, progress: Callable[[str], None] = lambda doing: None) -> Workload:  # noqa: ARG005
         """Count the work, and estimate its time from short exercises; stores nothing."""
@@ -309,7 +315,7 @@ class Campaign:
             message = "Array jobs are submitted, and not waited for."
             raise InvalidInputError(message, "Call submit(), and collect() later.")
         self._check_workers()
-        if self._new:
+        if self._new or self._grows:
             self.check()
         interrupted = False
         self.damaged.clear()
@@ -389,7 +395,7 @@ class Campaign:
             message = f"The executor is {self.plan.executor!r}, which takes no jobs."
             raise InvalidInputError(message, 'Call with_running(executor="slurm") first.')
         self._check_workers()
-        if self._new:
+        if self._new or self._grows:
             self.check()
         with self._locked():
             broken: dict[str, StoreError] = {}
@@ -450,7 +456,7 @@ class Campaign:
         with files.locked(self._layout, timeout=0.5):
             for own in ("campaign.toml", "campaign.json", "progress.json"):
                 files.remove_unfinished(self.path, f"{own}.*")
-            if self._new and self._file(self.path).exists():  # another process was faster
+            if self._file(self.path).exists():  # another process may have been faster
                 self._agree()
             plan = replace(self.plan, **self._lasting)
             if self._new or self._stored_plan(self.path) != plan:
@@ -462,13 +468,14 @@ class Campaign:
                     "plan": plan.to_json(),
                 }
                 files.write(self._file(self.path), (json.dumps(content, indent=1) + "\n").encode())
-                self._new = False
+                self._new = self._grows = False
             yield
 
     def _begin(self, broken: dict[str, StoreError]) -> list[Unit]:
         """The units of all evaluations, whose directories are made where there are none.
 
-        Those that are damaged so that nothing of them can be read are noted as broken.
+        Where the plan has more exercises or agents than an evaluation, that is extended. Those that
+        are damaged so that nothing of them can be read are noted as broken.
         """
         units = []
         hidden, folder = str(self.path.absolute()), self.folder
@@ -483,6 +490,10 @@ class Campaign:
                         drawn = secrets.randbits(63) if evaluation.needs_seed else None
                         with opened(evaluation, directory, drawn):
                             pass
+                    elif (grown := self._as_it_goes_on(entry)) != self._stored(entry):
+                        self._refuse_tasks()
+                        with opened(grown, directory, replaces=self._stored(entry).to_json()):
+                            pass
                     own = units_of(directory)
             except DamagedError as error:
                 broken[str(directory.absolute())] = error
@@ -495,6 +506,23 @@ class Campaign:
 
     def _has_begun(self, entry: Entry) -> bool:
         return Layout(self.directory(entry)).has_begun
+
+    def _stored(self, entry: Entry) -> Evaluation:
+        from omnimeter.results import Record
+
+        return Evaluation.from_json(Record(self.directory(entry)).spec)
+
+    def _as_it_goes_on(self, entry: Entry) -> Evaluation:
+        """An evaluation with what is stored of it: whether it was extended, and its seed told."""
+        from omnimeter.results import Record
+
+        if not self._has_begun(entry):
+            return entry.evaluation
+        record = Record.intact(self.directory(entry), {})
+        if record is None:
+            return entry.evaluation
+        stored, given = Evaluation.from_json(record.spec), entry.evaluation
+        return given.continued(stored, record.seed, record.outcomes) or given
 
     def _reopened(
         self, left: list[Unit], places: Set[Path], broken: dict[str, StoreError]
@@ -511,7 +539,7 @@ class Campaign:
                 continue
             before = Layout(directory).shards()
             try:
-                with files_in(self.folder), opened(entry.evaluation, directory):
+                with files_in(self.folder), opened(self._stored(entry), directory):
                     pass
             except DamagedError as error:  # of traces
                 self.damaged[directory] = broken[place] = error

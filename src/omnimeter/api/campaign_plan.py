@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from omnimeter.api.evaluation import running_options
 from omnimeter.catalogue import check_digest, files_in, parts_in
-from omnimeter.contract import InvalidInputError, Spec
+from omnimeter.contract import InvalidInputError, Outcomes, Spec
 from omnimeter.contract.spec import JsonData, fingerprint
 from omnimeter.contract.text import clean_line
 from omnimeter.execution.workers import Options
@@ -55,6 +55,13 @@ class Entry(JsonData):
         if not _NAME.fullmatch(self.name):
             raise InvalidInputError(f"{self.name[:100]!r} cannot be the name of a directory.")
         _check_shown(self.test, self.environment_class)
+
+    def extends(self, other: Entry) -> bool:
+        """Whether another one goes on as this one: with more exercises or agents, or the same."""
+        seed = 0 if other.evaluation.needs_seed else None  # whatever it is
+        if replace(self, evaluation=other.evaluation, expected=other.expected) != other:
+            return False
+        return self.evaluation.continued(other.evaluation, seed, Outcomes) is not None
 
     @property
     def setting(self) -> str:
@@ -138,6 +145,20 @@ class Plan(JsonData):
         """Whether another plan only has other folders of the same files: older ones had paths."""
         here, there = (list(map(_placeless, plan.entries)) for plan in (self, other))
         return self.fingerprint != other.fingerprint and here == there
+
+    def extends(self, other: Plan) -> bool:
+        """Whether it only has more exercises, agents or tests than another plan.
+
+        Further seeds of a test are none of it: no interval over seeds allows for their number to be
+        decided after results were seen.
+        """
+        here, there = ({entry.name: entry for entry in each.entries} for each in (self, other))
+        known = {(entry.setting, entry.environment_class) for entry in other.entries}
+        return all(
+            (entry.setting, entry.environment_class) not in known
+            for name, entry in here.items()
+            if name not in there
+        ) and all(name in here and here[name].extends(entry) for name, entry in there.items())
 
     def difference(self, other: Plan) -> str:
         """How what another plan evaluates differs from this one; empty where it does not."""

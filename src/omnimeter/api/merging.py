@@ -27,7 +27,8 @@ def merge(*results: Result | str | Path, trust: bool = False) -> Result:
     the agents of all, in the order in which they come. Where an exercise of an agent is in several
     evaluations, its outcomes must agree. One that the infrastructure spoilt gives way. Of outcomes
     that only differ in what a clock measured, always the same one is kept. So neither the order nor
-    the grouping of evaluations matters, and merged parts are what one evaluation would have given.
+    the grouping of evaluations matters, and merged parts are what one evaluation would have given:
+    those of different sizes one that was extended, when results of the smaller could be seen.
 
     ``merge(...).save(directory)`` writes an ordinary evaluation, ``.report(path)`` its page. Traces
     are kept if all evaluations have kept theirs.
@@ -51,7 +52,7 @@ def merge(*results: Result | str | Path, trust: bool = False) -> Result:
         str(each.directory or f"result {place}") if isinstance(each, Result) else str(each)
         for place, each in enumerate(results, 1)
     ]
-    largest = _largest(loaded)
+    largest, smaller = _largest(loaded)
     # A seed that is given says more than the same one drawn: that agents could have known it.
     fixed = next((e for e in loaded if e.record.seed is None), None)
     secret = None if fixed is not None else largest.record.seed
@@ -66,7 +67,7 @@ def merge(*results: Result | str | Path, trust: bool = False) -> Result:
         tuple(parts),
         traces=all(each.evaluation.traces for each in loaded),
         privileged=any(each.evaluation.privileged for each in loaded),
-        extended=tuple(sorted({size for each in loaded for size in each.evaluation.extended})),
+        extended=tuple(sorted(smaller.union(*(each.evaluation.extended for each in loaded)))),
         seed_told=any(each.evaluation.seed_told for each in loaded),
     )
     outcomes: dict[Spec, Outcomes] = {}
@@ -115,15 +116,15 @@ def compare(*results: Result | str | Path, trust: bool = False) -> Result:
     return merged
 
 
-def _largest(loaded: Sequence[Result]) -> Result:
-    """The result with the most exercises, of those of the same test.
+def _largest(loaded: Sequence[Result]) -> tuple[Result, set[int]]:
+    """The result with the most exercises, of those of the same test; smaller sizes with outcomes.
 
     Raises:
         InvalidInputError: They are not of the same test.
     """
     first = loaded[0].seeded.protocol
     if all(each.seeded.protocol == first for each in loaded):
-        return loaded[0]
+        return loaded[0], set()
     grows, indivisible = loaded[0].protocol.grows, loaded[0].protocol.indivisible
     for each in loaded:
         other = each.seeded.protocol
@@ -146,7 +147,9 @@ def _largest(loaded: Sequence[Result]) -> Result:
             result.seeded.protocol.to_json()
         )
 
-    return max(loaded, key=size)
+    largest = max(loaded, key=size)
+    seen = {size(each)[0] for each in loaded if any(map(len, each.outcomes.values()))}
+    return largest, seen - {size(largest)[0]}
 
 
 def _check_labels(agents: Sequence[Spec]) -> None:

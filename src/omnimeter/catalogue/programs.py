@@ -57,7 +57,9 @@ def command_words(spec: Spec) -> list[str]:
         raise InvalidInputError(message, "Known: run, files.")
     run = spec.parameters.get("run")
     if not isinstance(run, str):
-        message = "The agent 'command' needs the parameter 'run', which is a text."
+        message = (
+            "The agent 'command' needs the parameter 'run': the command that starts a program."
+        )
         raise InvalidInputError(message, _EXAMPLE)
     try:
         words = shlex.split(run)
@@ -109,11 +111,8 @@ def check_program(spec: Spec) -> None:
     """Check that a command names a program that is there, and files that are there.
 
     Raises:
-        InvalidInputError: Something is not; the message says what was looked for. Without a command
-            nothing is said: whether parameters fit is checked when the agent is loaded.
+        InvalidInputError: Something is not, and what was looked for; or there is no command.
     """
-    if not _is_given(spec):
-        return
     words = command_words(spec)
     _executable(words[0])
     # What is given to an interpreter first is its script.

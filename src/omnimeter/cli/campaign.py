@@ -259,7 +259,7 @@ def results(
     from omnimeter.contract import InvalidInputError
     from omnimeter.contract.text import no_formula
     from omnimeter.reports.summary import bounded_text, mark_sentences
-    from omnimeter.reports.text import fault_counts, interval, number
+    from omnimeter.reports.text import fault_counts, interval, listed, number
 
     if json and as_csv:
         raise InvalidInputError("--json and --csv cannot be given together.", "Give one of them.")
@@ -295,6 +295,12 @@ def results(
             if bounded:
                 said = bounded_text(bounded, "value", seeds=shown[0].expected)
                 console().print(said, markup=False)
+            if sizes := shown[0].extended:
+                said = f"This test had {listed(map(str, sizes))} exercises before it was extended. "
+                said += (
+                    "Where payoffs are bounded, its intervals hold at every number of exercises."
+                )
+                console().print(said)
         for sentence in mark_sentences(row.eligibility.mark for row in rows):
             console().print(sentence)
         if not all(row.complete for row in rows):

@@ -69,7 +69,8 @@ MemoryLimit = Annotated[
 BeginTimeout = Annotated[
     float,
     typer.Option(
-        metavar="SECONDS", help="Seconds that an isolated agent may take to load and to begin."
+        metavar="SECONDS",
+        help="Seconds that an isolated agent may take to load (once, if it hangs) and to begin.",
     ),
 ]
 ExerciseTimeout = Annotated[

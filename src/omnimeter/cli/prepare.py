@@ -9,6 +9,7 @@ import typer
 from omnimeter.cli import options
 from omnimeter.cli.display import busy, console, print_json
 from omnimeter.cli.options import missing
+from omnimeter.cli.scores import print_detail
 
 
 def prepare(
@@ -72,6 +73,8 @@ def prepare(
                 text = f"{each.wall_s:.3g} s, {each.key}" + (f": {said}" if said else "")
             line = clean(f"{each.agent.label}: {text}")
             console().print(line, soft_wrap=True, highlight=False, markup=False)
+            if each.fault is not None:
+                print_detail(each.fault)
     if any(each.fault is not None for each in results):
         raise typer.Exit(3)
 

@@ -13,11 +13,14 @@ from omnimeter.cli.display import console, readable
 if TYPE_CHECKING:
     from omnimeter.api import Result as TestResult
     from omnimeter.api.evaluation import Session
-    from omnimeter.contract import Spec
+    from omnimeter.contract import Fault, Spec
     from omnimeter.contract.errors import StoreError
     from omnimeter.protocols import Result
     from omnimeter.reports.comparisons import Comparison
     from omnimeter.reports.tables import Table as ScoreTable
+
+LINES, WIDTH = 5, 200
+"""Of a fault's detail so many of the last lines are printed, and so many characters of each."""
 
 
 def print_warnings(made: Session | TestResult) -> None:
@@ -193,14 +196,22 @@ def print_troubles(
     if not result.complete:
         again = "; the same command goes on" * ran
         out.print(f"[yellow]Not all exercises are done{again}.[/yellow]")
-    messages = {
-        f"{outcome.exercise.agent.label}: {outcome.fault.kind}: {outcome.fault.message}": None
-        for outcomes in result.outcomes.values()
-        for outcome in outcomes.where(outcomes.faults != 0)
-        if outcome.fault is not None
-    }
-    for message in list(messages)[:5]:
+    faults: dict[str, Fault] = {}
+    for outcomes in result.outcomes.values():
+        for outcome in outcomes.where(outcomes.faults != 0):
+            if (fault := outcome.fault) is not None:
+                name = outcome.exercise.agent.label
+                faults.setdefault(f"{name}: {fault.kind}: {fault.message}", fault)
+    for message, fault in list(faults.items())[:5]:
         out.print(f"[red]fault[/red] {escape(message)}", soft_wrap=True)
+        print_detail(fault)
+
+
+def print_detail(fault: Fault) -> None:
+    """Print the end of a traceback, or of what an agent has printed; all of it is on the page."""
+    for line in fault.detail.rstrip().split("\n")[-LINES:] if fault.detail else ():
+        shown = line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"
+        console().print("  " + shown, style="dim", markup=False, soft_wrap=True)
 
 
 def print_scores(result: Result, compared: Sequence[Comparison]) -> None:

@@ -23,6 +23,7 @@ from omnimeter.contract import (
     Budget,
     ClockKind,
     Exercise,
+    Fault,
     InvalidInputError,
     Outcome,
     Outcomes,
@@ -214,6 +215,7 @@ class Run:
         self._checked: set[Spec] = set()  # agents of which an exercise was run again
         self._earlier: dict[str, int] = {}  # how often exercises were begun by earlier runs
         self._again: dict[str, Exercise] = {}  # those that the infrastructure spoilt then
+        self._hung: dict[Spec, Fault] = {}  # of agents that hang when they are loaded
         self._rows = _FaultRows(options.fault_limit, fixed=self._sliced)
         self._flushed = monotonic()
 
@@ -324,8 +326,8 @@ class Run:
         firsts = [exercises[0] for exercises in proposed.values()]
         members = dict.fromkeys(each for first in firsts for each in agents_of(first))
         new = [agent for agent in members if not len(self._stored.get(agent, ()))]
-        for _ in work(Loading(agent) for agent in new if is_isolated(agent, Isolation.AUTO)):
-            pass
+        loading = work(Loading(agent) for agent in new if is_isolated(agent, Isolation.AUTO))
+        self._hung |= {agent: fault for agent, fault in loading if fault is not None}
 
     def _wanted(self, portions: Iterable[Job], counts: bool = True) -> Iterator[Job]:
         """The jobs without exercises of agents that were stopped, and with what is known here."""
@@ -384,6 +386,8 @@ class Run:
             task = Preparing(agent, first.preparation, self._options)
             if prepared := known(agent, first.preparation):
                 phases[agent] = prepared
+            elif fault := self._hung.get(agent):
+                phases[agent] = task.failed(fault)
             elif task.needs_worker(self._options):
                 (phases[agent],) = work([task])
             else:

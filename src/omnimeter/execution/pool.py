@@ -31,7 +31,7 @@ from typing import Protocol as StructuralType
 from omnimeter.caching import announce
 from omnimeter.catalogue import objects
 from omnimeter.catalogue.loading import files_in, load_files, loaded_files
-from omnimeter.contract import InvalidInputError, OmnimeterError, Spec
+from omnimeter.contract import Fault, InvalidInputError, OmnimeterError, Spec
 from omnimeter.contract.prior import Preparation
 from omnimeter.execution.preparing import Prepared, machine, prepare
 from omnimeter.execution.workers import (
@@ -123,25 +123,32 @@ class _Alone:
         return bool(exposed(self.agents, options))
 
 
+Loaded = tuple[Spec, Fault | None]
+
+
 @dataclass(frozen=True)
 class Loading(_Alone):
-    """Finds out whether an agent can be made, or the input is wrong; the result is ``None``.
+    """Finds out whether an agent can be made, or the input is wrong.
 
-    An agent whose own code fails is no error here: its exercises end in faults.
+    An agent whose own code fails is no error here: its exercises end in faults. The result is the
+    agent with that fault if it hangs; else with ``None``.
     """
 
     def seconds(self, options: Options, done: int) -> float:  # noqa: ARG002 - see Task
         """As long as an agent may take to begin."""
         return 2 * options.limits.seconds_to_begin + 2 * MARGIN
 
-    def carry_out(self, runner: ExerciseRunner) -> Iterator[None]:
+    def carry_out(self, runner: ExerciseRunner) -> Iterator[Loaded]:
         """Make the agent."""
-        runner.load(self.agent)
-        yield None
+        yield self.agent, runner.load(self.agent)
 
-    def lost(self, finished: Sequence[None], end: End) -> tuple[Sequence[None], Sequence[Loading]]:  # noqa: ARG002
+    def lost(
+        self,
+        finished: Sequence[Loaded],  # noqa: ARG002 - see Task
+        end: End,  # noqa: ARG002
+    ) -> tuple[Sequence[Loaded], Sequence[Loading]]:
         """Its exercises are going to tell."""
-        return [None], []
+        return [(self.agent, None)], []
 
 
 @dataclass(frozen=True)
@@ -177,8 +184,11 @@ class Preparing(_Alone):
         """Try it again, or let all exercises end in the fault."""
         if not (end.culprits or end.final) and self.tried + 1 < TRIES:
             return [], [replace(self, tried=self.tried + 1)]
-        fault = end.fault(self.agent)
-        return [Prepared(self.agent, self.preparation, {}, 0.0, None, machine(), fault)], []
+        return [self.failed(end.fault(self.agent))], []
+
+    def failed(self, fault: Fault) -> Prepared:
+        """An offline phase that could not be carried out."""
+        return Prepared(self.agent, self.preparation, {}, 0.0, None, machine(), fault)
 
 
 class Work(StructuralType):

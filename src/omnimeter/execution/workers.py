@@ -265,12 +265,20 @@ class ExerciseRunner:
         self._carried: dict[Spec, Agent] | None = None  # the agents of a carried sequence
 
     def close(self, keep: Sequence[Spec] = ()) -> None:
-        """End the agents' processes, if there are any, but for those to keep."""
-        for agent in [each for each in self._processes if each not in keep]:
-            self._processes.pop(agent).close()
+        """End the agents' processes, if there are any, but for those to keep.
 
-    def load(self, agent: Spec) -> None:
+        What is known of agents that hang is kept, too.
+        """
+        for agent in [each for each in self._processes if each not in keep]:
+            self._processes[agent].close()
+            if self._processes[agent].hung is None:
+                del self._processes[agent]
+
+    def load(self, agent: Spec) -> Fault | None:
         """Make an agent, to see whether that can be done; its own faults are left to exercises.
+
+        Returns:
+            The fault of all its exercises, if it hangs and is not going to be waited for again.
 
         Raises:
             OmnimeterError: There is no such agent, or its parameters are wrong.
@@ -281,6 +289,7 @@ class ExerciseRunner:
                 handle.load()
             else:
                 view_of(handle)
+        return handle.hung if isinstance(handle, AgentProcess) else None
 
     def carry_out(self, job: Job) -> Iterator[Finished]:
         """Do a job; under ``carried`` one agent takes all of its exercises."""

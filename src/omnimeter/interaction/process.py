@@ -345,7 +345,8 @@ class AgentProcess(AgentHandle):
     """An agent in a process of its own, for one exercise after the other.
 
     The process is started when it is first needed. Each ``begin`` makes a new agent in it. After a
-    hang, a crash or too much memory it is ended, and the next ``begin`` starts another one.
+    hang, a crash or too much memory it is ended, and the next ``begin`` starts another one. But an
+    agent that hangs before its first ``begin`` is not waited for again: its fault stays the same.
 
     Args:
         spec: Which agent.
@@ -383,6 +384,7 @@ class AgentProcess(AgentHandle):
         self._can_prepare = False
         self._can_recall = False
         self._said: tuple[str | None, bool] | None = None  # its view, and whether it is costly
+        self.hung: Fault | None = None  # before it could begin: it does so whenever it is asked
         self._start_ns = self._own_ns = 0  # of the present exercise, and how much was its own
 
     def __enter__(self) -> Self:
@@ -429,7 +431,11 @@ class AgentProcess(AgentHandle):
             if self._can_name_view:
                 message = {"type": "view", "agent": self.spec.unnamed.to_json()}
                 limit = self.limits.seconds_to_begin
-                reply = self._request("view", message, limit, "to name its view")
+                try:
+                    reply = self._request("view", message, limit, "to name its view")
+                except AgentFault as trouble:
+                    self._note_hang(trouble.fault)
+                    raise
                 view, costly = read_view(reply.get("view")), reply.get("costly") is True
             self._said = view, costly
         return self._said
@@ -542,7 +548,13 @@ class AgentProcess(AgentHandle):
             self._request("finished", message, limit, "to finish")
 
     def _have_process(self) -> None:
-        """Have a free process that has printed nothing, started if there is none."""
+        """Have a free process that has printed nothing, started if there is none.
+
+        Raises:
+            AgentFault: There is none, or the agent is known to hang.
+        """
+        if self.hung is not None:
+            raise AgentFault(self.hung)
         self._settle()
         if self._child is not None and not self._child.alive:
             self._end()  # it ended between two exercises, which costs neither of them
@@ -587,10 +599,16 @@ class AgentProcess(AgentHandle):
                 said = fault.detail.strip().rpartition("\n")[2]
                 raise self._not_executed(said) from trouble
             if own and not isinstance(cause, _NotStarted):
+                self._note_hang(fault)
                 raise
             message = f"The agent's process does not start properly. {fault.message}"
             raise infrastructure_error(message, fault.detail) from trouble
         return child
+
+    def _note_hang(self, fault: Fault) -> None:
+        """Remember an agent that hangs before its first exercise, which costs its limit once."""
+        if fault.kind is FaultKind.TIME_OUT and not self._begun:
+            self.hung = fault
 
     def _not_executed(self, why: str) -> Exception:
         """The error of a program that the system does not execute; of the user, if it is loaded."""

@@ -99,6 +99,8 @@ class CampaignScore(JsonData):
         own_faults: How many exercises ended in faults of its own, for which it is ranked last.
         privileged: The view by which it was told what others have to find out, if it was.
         bounded: Whether the interval only rests on the possible payoffs (``Estimate.bounded``).
+        extended: The numbers of exercises that the test had before it was extended. Where payoffs
+            are bounded, the interval holds at every number.
     """
 
     test: str
@@ -115,6 +117,7 @@ class CampaignScore(JsonData):
     own_faults: int = 0
     privileged: str = ""
     bounded: bool = False
+    extended: tuple[int, ...] = ()
 
     @property
     def eligibility(self) -> Eligibility:
@@ -192,8 +195,11 @@ def combined_score(group: tuple[str, str], agent: Spec, scored: Sequence[Scored]
     values = [score.value for score in scores if score.value is not None]
     low, high, bounded = None, None, False
     seeds = [each.samples for each in scored if each.samples is not None]
-    if not complete and values and eligibility.is_sound:
+    extended = {size for each in seeds for size in each.design.extended}
+    ends = None
+    if (not complete or extended) and values and eligibility.is_sound:
         ends = watched_over(seeds, (agent,), 1 - ERROR_RATE, len(scored))
+    if ends or not complete:
         low, high = ends or (None, None)
     # An interval only where every value has one, and where no seed lost its value by faults, which
     # may have hidden anything; all values count in the mean.
@@ -223,19 +229,20 @@ def combined_score(group: tuple[str, str], agent: Spec, scored: Sequence[Scored]
         own_faults=eligibility.own_faults,
         privileged=eligibility.privileged,
         bounded=bounded,
+        extended=tuple(sorted(extended)),
     )
 
 
 def _over_strata(agent: Spec, seeds: Sequence[Samples], scores: Sequence[Score]) -> Estimate | None:
     """The mean over seeds as that of strata; ``None`` where the interval of each has to count.
 
-    That is so where faults or a precision made it, where there is but one, and where the scores are
-    no means of the values. Of fewer than ``STRATIFIED`` values too: if few of them are far from
-    the rest, most seeds do not show it.
+    That is so where faults, a precision or an extension made it, where there is but one, and where
+    the scores are no means of the values. Of fewer than ``STRATIFIED`` values too: if few of them
+    are far from the rest, most seeds do not show it.
     """
     if len(seeds) < 2 or any(score.faults for score in scores):
         return None
-    if any(each.design.precision is not None for each in seeds):
+    if any(each.design.sequential for each in seeds):
         return None
     strata, _ = strata_of(seeds, agent, agent)
     if sum(map(len, strata)) < STRATIFIED:

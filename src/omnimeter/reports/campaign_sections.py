@@ -322,6 +322,7 @@ class _Gathered:
             self._learning.add(result, self._noted(result, record.traces()))
         sentences = (
             summary.reproducibility_sentence(result),
+            summary.extension_sentence(result),
             summary.sandbox_sentence(result),
             summary.fault_limit_sentence(result),
             summary.exhausted_sentence(result),
@@ -429,7 +430,7 @@ class _Gathered:
         timed = time_report_of(list(self._settings.values())) if self._settings else None
         begun = sum(any(len(own.taken) for own in seed.of.values()) for seed in self._seeds)
         lines = {each.name: self._of_agent(each.agent)[:2] for each in relations[:DRAWN]}
-        profiled = {} if design.precision else {r.name: self._values(r.agent) for r in drawn}
+        profiled = {} if design.sequential else {r.name: self._values(r.agent) for r in drawn}
         speeds = {r.name: s for r in sound if (s := _speed(self._rewards.get(r.agent, [])))}
         shown: list[Figure | None] = [
             campaign_figures.score_figure(
@@ -543,7 +544,7 @@ class _Gathered:
         verdicts = {each.agent: each for each in compared}
         for row in rows:
             values = self._values(row.agent)
-            if not len(values) or self._design.precision is not None:
+            if not len(values) or self._design.sequential:
                 continue
             improvement = None
             against = verdicts.get(row.agent)
@@ -560,7 +561,7 @@ class _Gathered:
 
     def _variance(self, agents: Sequence[Spec]) -> Variance | None:
         """Whether agents differ on the same exercises."""
-        if len(agents) < 2 or self._design.precision is not None:
+        if len(agents) < 2 or self._design.sequential:
             return None
         table = self._table(agents)
         return None if len(table) < 2 else Variance(repeated_measures(table), *table.shape[::-1])
