@@ -7,7 +7,7 @@ from copy import copy
 from functools import cached_property, partial
 from itertools import count
 from math import inf, isfinite
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -95,6 +95,7 @@ class Lambda(KernelEnvironmentClass):
     """
 
     kernels = kernels_of(("structure",))
+    kernels_of_views = staticmethod(kernels_of)
     views: ClassVar[Sequence[str]] = VIEWS
     privileged = ("foresight",)
 
@@ -159,7 +160,7 @@ class Lambda(KernelEnvironmentClass):
         )
         self.view = None if view is None else _one_of("view", view, View)
         self.seat_views: tuple[str, ...] = (view or "structure",)
-        self.kernels = kernels_of(self.seat_views)
+        self.kernels = self.kernels_of_views(self.seat_views)
         rules = {
             "consumption": consumption,
             "division": division,
@@ -223,14 +224,14 @@ class Lambda(KernelEnvironmentClass):
         ]
         return Instance({"space": str(space), "pattern": pattern, "objects": objects, **self.rules})
 
-    def with_views(self, views: Sequence[str | None]) -> Lambda:
+    def with_views(self, views: Sequence[str | None]) -> Self:
         """The same class for agents in a joint exercise, each with its view."""
         known = [view if view in VIEWS else None for view in views]
         seat_views = tuple(self.view or view or "structure" for view in known)
         if seat_views == self.seat_views:
             return self
         seated = copy(self)
-        seated.seat_views, seated.kernels = seat_views, kernels_of(seat_views)
+        seated.seat_views, seated.kernels = seat_views, self.kernels_of_views(seat_views)
         return seated
 
     def build(self, instance: Instance) -> KernelEnvironment:

@@ -58,6 +58,14 @@ def space_of(view: str, cells: int, actions: int, places: int) -> Space:
 @kernel
 def observe_from(state: Any, seat: Any, out: Any) -> None:
     """Write the observation of an agent in its view."""
+    write_view(state, seat, out)
+    if state.views[seat] == FORESIGHT:
+        write_intentions(state, seat, out)
+
+
+@kernel
+def write_view(state: Any, seat: Any, out: Any) -> None:
+    """The observation of an agent in its view; of ``foresight`` what it shares with others."""
     view = state.views[seat]
     if view == STATE:
         write_places(state, seat, out)
@@ -68,8 +76,6 @@ def observe_from(state: Any, seat: Any, out: Any) -> None:
     else:
         write_places(state, seat, out)
         write_ways(state, seat, out)
-        if view == FORESIGHT:
-            write_intentions(state, seat, out)
 
 
 @kernel

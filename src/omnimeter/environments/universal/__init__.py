@@ -1,1 +1,5 @@
-"""Environments of the Lambda class whose spaces and objects are programs: Markov algorithms."""
+"""The universal Lambda class: Markov algorithms write the spaces and move their inhabitants."""
+
+from omnimeter.environments.universal.generator import UniversalLambda
+
+__all__ = ["UniversalLambda"]

@@ -6,6 +6,7 @@ what was there when the agent observed; then all move at once (Lambda thesis, 3.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +18,7 @@ from omnimeter.environments.lambda_class.dynamics import (
     EVIL,
     FIRST_SEAT,
     GOOD,
-    SHARING,
-    VANISH,
     WARM_UP,
-    drop,
     end_round,
     leads_to,
     length_of_warm_up,
@@ -32,17 +30,22 @@ from omnimeter.environments.lambda_class.dynamics import (
 from omnimeter.environments.lambda_class.views import (
     FORESIGHT,
     observe_adjacent,
-    observe_from,
     observe_state,
     observe_string,
     observe_structure,
     write_outlook,
-    write_places,
-    write_ways,
+    write_view,
 )
 from omnimeter.environments.universal.inhabitants import ADJACENT, CELL, MOVES, STRING, last_action
-from omnimeter.environments.universal.machine import KEPT, LENGTH, OUTCOME, STEP_BOUND, STEPS, rewrite
-from omnimeter.kernels import EnvironmentKernels, below, forward, kernel
+from omnimeter.environments.universal.machine import (
+    KEPT,
+    LENGTH,
+    OUTCOME,
+    STEP_BOUND,
+    STEPS,
+    rewrite,
+)
+from omnimeter.kernels import EnvironmentKernels, below, kernel
 
 MAX_STEPS_RULE = WARM_UP + 1
 """The entry of ``rules`` after those of ``lambda_class.dynamics``: the bound of steps."""
@@ -204,9 +207,7 @@ def perceive(state: Any, inhabitant: Any, own: Any) -> None:
 
 
 @kernel
-def write_contents(
-    state: Any, own: Any, cell: Any, first: Any, length: Any, objects: Any
-) -> Any:
+def write_contents(state: Any, own: Any, cell: Any, first: Any, length: Any, objects: Any) -> Any:
     """Who else is in a cell: π, ⊙ and ω, each once at most; return the length of the text."""
     agent = special = other = False
     for place in range(len(state.places)):
@@ -262,13 +263,10 @@ def write_all(state: Any, own: Any) -> Any:
 @kernel
 def observe_universal(state: Any, seat: Any, out: Any) -> None:
     """Write the observation of an agent in its view."""
+    write_view(state, seat, out)
     if state.views[seat] == FORESIGHT:
         decide(state)
-        write_places(state, seat, out)
-        write_ways(state, seat, out)
         write_outlook(state, seat, state.intended[GOOD], state.intended[EVIL], out)
-    else:
-        observe_from(state, seat, out)
 
 
 @kernel
@@ -281,3 +279,23 @@ def observe_first(state: Any, out: Any) -> None:
 def observe_foresight(state: Any, out: Any) -> None:
     """The view ``foresight``."""
     observe_universal(state, 0, out)
+
+
+def _kernels(observe: Any) -> EnvironmentKernels:
+    return EnvironmentKernels(UniversalState, reset, step, observe, step_joint, observe_universal)
+
+
+_SINGLE = {
+    "structure": _kernels(observe_structure),
+    "state": _kernels(observe_state),
+    "string": _kernels(observe_string),
+    "string-others": _kernels(observe_string),
+    "adjacent": _kernels(observe_adjacent),
+    "foresight": _kernels(observe_foresight),
+}
+_JOINT = _kernels(observe_first)
+
+
+def kernels_of(views: Sequence[str]) -> EnvironmentKernels:
+    """The kernels of environments with a seat for each view."""
+    return _SINGLE[views[0]] if len(views) == 1 else _JOINT

@@ -33,9 +33,11 @@ from omnimeter.environments.universal.spaces import LETTERS
 from omnimeter.interaction.compilation import load
 from omnimeter.kernels import kernel
 
-Perception = Literal["nothing", "cell", "moves", "adjacent", "string"]
+Perception = Literal["nothing", "cell", "moves"]
+"""What is the same in all spaces, so that drawn programs can read it."""
+
 NOTHING, CELL, MOVES, ADJACENT, STRING = range(5)
-PERCEPTIONS: tuple[str, ...] = get_args(Perception)
+PERCEPTIONS: tuple[str, ...] = (*get_args(Perception), "adjacent", "string")
 """What a program reads: nothing; who else is in its cell; the last action of the agent; who is in
 the cells that its actions lead to; all cells."""
 
@@ -93,7 +95,9 @@ def named_inhabitant(name: str, actions: int) -> tuple[str, str]:
             [
                 "symbols F",
                 "π[⊙][ω]S → FS",
-                f"π[⊙][ω]({'|'.join(capitals[1:])}) →" if len(moves) > 1 else f"π[⊙][ω]{capitals[1]} →",
+                f"π[⊙][ω]({'|'.join(capitals[1:])}) →"
+                if len(moves) > 1
+                else f"π[⊙][ω]{capitals[1]} →",
                 "F(S|⊙|ω) → F",
                 *flee,
             ],
@@ -122,9 +126,35 @@ def pattern_program(pattern: Sequence[int], actions: int) -> str:
     return "\n".join([f"symbols H {' '.join(names)}", *done, *act, again, "→ H∇"])
 
 
+MAX_WORD = 100
+"""The largest number of actions in a drawn program of a known form."""
+
+FORMS = ("finite", "reactive", "pattern")
+
+
+def drawn_behaviour(
+    rng: np.random.Generator, form: str, perception: str, actions: int, size: int
+) -> str:
+    """A program of a form, with so many random actions in it.
+
+    ``finite`` does all of them in every interaction; ``reactive`` some where the agent is perceived
+    and the others elsewhere (with the perception ``moves``, after the agent's first and after its
+    other actions); ``pattern`` does one after the other, which takes memory.
+    """
+    if form == "pattern":
+        return pattern_program(rng.integers(actions, size=size).tolist(), actions)
+    # to stay between other actions would change nothing
+    letters = [LETTERS[action] for action in rng.integers(1, actions, size=size).tolist()]
+    if form == "finite" or perception == "nothing":
+        return f"→· {' '.join(letters)}"
+    cut = int(rng.integers(1, max(2, size)))
+    seen = "π" if perception == "cell" else CAPITALS[1]
+    return f"{seen} →· {' '.join(letters[:cut])}\n→· {' '.join(letters[cut:])}"
+
+
 # Behaviour
 
-MAX_MEMORIES = 24
+MAX_MEMORIES = 128
 """How many different contents of memory are followed until a behaviour counts as unbounded."""
 
 PRIME, FACTOR, OTHER_FACTOR = 2_147_483_647, 1_000_003, 69_069
@@ -169,6 +199,7 @@ class Explorer(NamedTuple):
 
 def explorer(inputs: int, max_length: int = MAX_LENGTH) -> Explorer:
     """Room for so many inputs."""
+
     def zeros(size: int) -> IntArray:
         return np.zeros(size, dtype=np.int64)
 
@@ -187,7 +218,7 @@ def explorer(inputs: int, max_length: int = MAX_LENGTH) -> Explorer:
 
 
 @kernel
-def explore(
+def explore(  # noqa: PLR0912 - one loop, whose cases stand side by side
     room: Any, fields: Any, symbols: Any, last: Any, inputs: Any, at: Any, actions: Any,
     special: Any, max_steps: Any,
 ) -> Any:  # fmt: skip
@@ -222,9 +253,7 @@ def explore(
             room.counts[LENGTH] = at[perceived + 1] - at[perceived]
             for number in range(room.counts[LENGTH]):
                 room.text[number] = inputs[at[perceived] + number]
-            rewrite(
-                fields, symbols, 0, last, room.text, room.memory, room.counts, max_steps, True
-            )
+            rewrite(fields, symbols, 0, last, room.text, room.memory, room.counts, max_steps, True)
             most = max(most, room.counts[STEPS])
             done, then = 0, here
             if room.counts[OUTCOME] < STEP_BOUND:
@@ -334,7 +363,9 @@ run = compiled(run, error_model="numpy")
 
 @cache
 def _entry() -> Callable[..., int]:
-    entry: Callable[..., int] = load("behaviours", _EXPLORE, behaviour=_Kernels(Explorer, explore)).run
+    entry: Callable[..., int] = load(
+        "behaviours", _EXPLORE, behaviour=_Kernels(Explorer, explore)
+    ).run
     return entry
 
 

@@ -75,7 +75,7 @@ def place_of(symbols: Any, left: Any, size: Any, text: Any, length: Any, rightmo
 
 
 @kernel
-def rewrite(
+def rewrite(  # noqa: PLR0912 - one loop, whose cases stand side by side
     fields: Any,
     symbols: Any,
     first: Any,

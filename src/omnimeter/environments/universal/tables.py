@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from time import monotonic
@@ -19,7 +19,7 @@ import numpy as np
 
 from omnimeter.caching import announce, keep, kept
 from omnimeter.complexity import elias_gamma_length
-from omnimeter.contract.agent import IntArray
+from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.environments.universal import coding, inhabitants, language, machine, spaces
 from omnimeter.environments.universal.coding import encode, rules_of_length
 from omnimeter.environments.universal.inhabitants import (
@@ -36,9 +36,7 @@ from omnimeter.environments.universal.machine import (
     AT,
     FIELDS,
     KEPT,
-    LEFT,
     LENGTH,
-    RIGHT,
     STEPS,
     compiled_rules,
     rewrite,
@@ -65,7 +63,7 @@ SHORTEST_RULE = 3
 MAX_PLAIN = 512
 """How many plain rules the rules of such a program can stand for."""
 
-MAX_TABLE_BITS = 40
+MAX_TABLE_BITS = 28
 
 
 class Progress(NamedTuple):
@@ -135,7 +133,7 @@ def is_new(known: Any, key: Any) -> Any:
 
 
 @kernel
-def search_behaviours(
+def search_behaviours(  # noqa: D417 - the others are those of ``explore``
     progress: Any, bits: Any, shorter: Any, at: Any, bank: Any, symbols: Any, fields: Any,
     room: Any, inputs: Any, inputs_at: Any, actions: Any, special: Any, max_steps: Any,
     known: Any, found: Any, limit: Any,
@@ -157,9 +155,7 @@ def search_behaviours(
         last = gather(progress, at, bank, fields)
         if last < 0:
             continue
-        key = explore(
-            room, fields, symbols, last, inputs, inputs_at, actions, special, max_steps
-        )
+        key = explore(room, fields, symbols, last, inputs, inputs_at, actions, special, max_steps)
         if key and is_new(known, key):
             write_found(found, count * width, key, room.counts[STEPS], 0, progress)
             count += 1
@@ -282,7 +278,13 @@ def _source(path: str) -> str:
         return hashlib.sha256(file.read()).hexdigest()
 
 
-COLUMNS = {"keys": np.int64, "steps": np.int64, "cells": np.int64, "bits": np.int64, "codes": np.uint64}
+COLUMNS = {
+    "keys": np.int64,
+    "steps": np.int64,
+    "cells": np.int64,
+    "bits": np.int64,
+    "codes": np.uint64,
+}
 
 
 class Table:
@@ -314,6 +316,12 @@ class Table:
         """Where each key is."""
         return {key: place for place, key in enumerate(self.keys.tolist())}
 
+    @cached_property
+    def cumulative(self) -> FloatArray:
+        """The sums of the weights 2^-bits up to each program."""
+        weights: FloatArray = np.cumsum(2.0**-self.bits)
+        return weights
+
     def program(self, place: int) -> Program:
         """The program at a place."""
         return _decoded(int(self.codes[place]), int(self.bits[place]), self.question.alphabet)
@@ -332,7 +340,9 @@ class Table:
 
         file = BytesIO()
         numbers = np.array([self.longest, self.tried])
-        np.savez_compressed(file, numbers=numbers, **{name: getattr(self, name) for name in COLUMNS})
+        np.savez_compressed(
+            file, numbers=numbers, **{name: getattr(self, name) for name in COLUMNS}
+        )
         keep(self.question.name, file.getvalue())
 
     @classmethod
@@ -390,8 +400,8 @@ def _bank(alphabet: tuple[str, ...], auxiliaries: int, longest: int) -> _Bank:
             at.append(len(plain))
     shorter = np.searchsorted(bits, range(longest + 2)) if bits else [0] * (longest + 2)
     compiled = compiled_rules(plain)
-    numbers = [np.array(each, dtype=np.int64) for each in (bits or [0], shorter, at)]
-    return _Bank(rules, *numbers, compiled.fields, compiled.symbols)
+    lengths, fewer, places = (np.array(x, dtype=np.int64) for x in (bits or [0], shorter, at))
+    return _Bank(rules, lengths, fewer, places, compiled.fields, compiled.symbols)
 
 
 PART, FIRST_REPORT = 20_000, 2.0
@@ -427,7 +437,9 @@ def _search(question: Question, longest: int, known: Table | None) -> Table:
                 banks[auxiliaries] = _bank(question.alphabet, auxiliaries, longest - head - 1)
             bank = banks[auxiliaries]
             names = tuple(f"X{number + 1}" for number in range(auxiliaries))
-            progress = Progress(*(np.zeros(size, dtype=np.int64) for size in (MAX_RULES, MAX_RULES, 1)))
+            progress = Progress(
+                *(np.zeros(size, dtype=np.int64) for size in (MAX_RULES, MAX_RULES, 1))
+            )
             progress.chosen[0], progress.left[0] = -1, total - head
             run = _carry_out(question, bank, progress)
             while progress.depth[0] >= 0:
