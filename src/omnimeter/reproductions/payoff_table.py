@@ -686,6 +686,7 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
     return Reproduced(
         name="payoff-table",
         title="Twelve features of eight payoffs: ours and the published ones",
+        findings="docs/findings.md#the-comparison-table",
         statements=[*_statements(cells, agreeing, diminishing), *steps(_further_statements)],
         figures={
             "cells": len(cells),

@@ -40,28 +40,6 @@ from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, run_singl
 from omnimeter.kernels import AgentKernels, kernel
 from omnimeter.reports.tables import finite
 
-FINDINGS = {
-    "anytime-cheat": "the-cheat",
-    "anytime-convergence": "how-scores-converge",
-    "anytime-speed": "what-speed-is-worth",
-    "anytime-table3": "three-kinds-of-agents-early-later-and-late",
-    "brl-accurate": "bayesian-rl",
-    "brl-inaccurate": "bayesian-rl",
-    "lambda-battery": "lambda",
-    "lambda-complexity": "lambda",
-    "lambda-generated": "lambda",
-    "lambda-simple": "lambda",
-    "lambda-social": "lambda",
-    "lambda-tuning": "lambda",
-    "payoff-table": "the-comparison-table",
-    "perturbation-measures": "perturbation-tolerance",
-    "perturbation-tolerance": "perturbation-tolerance",
-    "stopping": "stopping",
-    "students": "the-students",
-    "tolerance-curves": "perturbation-tolerance",
-}
-"""The section of ``docs/findings.md`` that explains where a reproduction differs, by its name."""
-
 Report = Callable[[str, float], None]
 """Called with what is being done and which share of the whole is finished."""
 
@@ -206,6 +184,7 @@ class Reproduced:
         files: What was written, by a short name; the rows under ``table``.
         comparisons: The numbers that the paper prints, beside ours.
         columns: The fields of the rows that a terminal shows; all of them by default.
+        findings: Where the differences are explained at length: a page and its section.
     """
 
     name: str
@@ -216,6 +195,7 @@ class Reproduced:
     files: Mapping[str, Path] = field(default_factory=dict)
     comparisons: Sequence[Comparison] = ()
     columns: Sequence[str] = ()
+    findings: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -227,12 +207,6 @@ class Reproduced:
     def agrees(self) -> bool:
         """Whether every difference has a written reason."""
         return self.verdict is not Verdict.DIFFERS
-
-    @property
-    def findings(self) -> str:
-        """Where the differences are explained at length; empty of a third party's experiment."""
-        section = FINDINGS.get(self.name)
-        return f"docs/findings.md#{section}" if section else ""
 
     def to_json(self) -> dict[str, Any]:
         """One object for programs."""

@@ -310,6 +310,7 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
     return Reproduced(
         name="stopping",
         title="Stopping and waiting in balanced environments: expected payoff against tau",
+        findings="docs/findings.md#stopping",
         statements=[*statements(curves), _lemma_4_statement(), _theorem_5_statement()],
         figures={
             f"{agent}.{payoff}.tau-{LONGEST:g}": float(curve.value[-1])

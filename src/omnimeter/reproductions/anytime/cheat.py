@@ -583,6 +583,7 @@ def reproduce(
     return Reproduced(
         name="anytime-cheat",
         title="Failing on purpose, to be given easy environments again",
+        findings="docs/findings.md#the-cheat",
         statements=statements(results),
         figures=_figures(results),
         rows=rows,

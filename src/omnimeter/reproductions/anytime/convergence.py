@@ -554,6 +554,7 @@ def reproduce(
     return Reproduced(
         name="anytime-convergence",
         title="Scores and their intervals as a test gets longer",
+        findings="docs/findings.md#how-scores-converge",
         statements=[*statements(results), remainder.statement(ends)],
         figures={**_figures(results), **remainder.figures(ends)},
         rows=tables["lengths"],

@@ -348,6 +348,7 @@ def reproduce(out: Path, report: Report = silent, *, sizes: Sizes = Sizes()) -> 
     return Reproduced(
         name="anytime-speed",
         title="The same agent, slower and slower: its score with time and without",
+        findings="docs/findings.md#what-speed-is-worth",
         statements=statements(results),
         figures={
             f"{row['agent']}.definition-{row['definition']}.{row['times-slower']}": row["value"]

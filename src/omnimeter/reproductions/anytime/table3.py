@@ -517,6 +517,7 @@ def reproduce(
     return Reproduced(
         name="anytime-table3",
         title="Three kinds of agents in a test that is stopped early, later and late",
+        findings="docs/findings.md#three-kinds-of-agents-early-later-and-late",
         statements=[*statements(here), _grows_without_end(tops), _in_another_class(other)],
         figures={
             f"{results.setup.name}.{cell.kind.name}.{cell.stage}{suffix}": estimate.value

@@ -795,6 +795,7 @@ def reproduce(
     return Reproduced(
         name="lambda-battery",
         title=f"The battery of Table 6.1, taken {many:,} times by each reference agent",
+        findings="docs/findings.md#lambda",
         statements=statements(results, few, comparisons),
         figures={
             f"{row['agent']}{suffix}.{name}": row[name + suffix]

@@ -214,6 +214,7 @@ def reproduce(
     return Reproduced(
         name="lambda-social",
         title=title,
+        findings="docs/findings.md#lambda",
         statements=statements(alone, joint, related, among_random),
         figures={
             **{f"{row['agent']}.{row['cells']}-cells": row["value"] for row in rows},

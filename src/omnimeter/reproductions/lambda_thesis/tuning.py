@@ -351,6 +351,7 @@ def describe(grid: Grid, raised: FloatArray, out: Path) -> Reproduced:
         name="lambda-tuning",
         title=f"Q-learning with {grid.means.size} combinations of alpha and gamma, each in the "
         f"same {grid.sessions} sessions",
+        findings="docs/findings.md#lambda",
         statements=[_chosen(grid, best, published, gain), _cliff(grid, raised)],
         figures={
             "best.alpha": float(grid.alphas[best[0]]),

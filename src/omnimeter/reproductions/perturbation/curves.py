@@ -526,6 +526,7 @@ def reproduce(
     return Reproduced(
         name="tolerance-curves",
         title="Performance of searchers as each measure of their world grows",
+        findings="docs/findings.md#perturbation-tolerance",
         statements=statements(curves),
         figures={**figures, "repetitions": float(repetitions)},
         rows=rows,

@@ -581,6 +581,7 @@ def reproduce(
     return Reproduced(
         name="perturbation-tolerance",
         title="Performance after a perturbation against its degree, with and without a monitor",
+        findings="docs/findings.md#perturbation-tolerance",
         statements=statements(result, parameters, range_rows, alarms),
         figures={
             "cases": float(len(result.cases)),
