@@ -183,7 +183,8 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         interactions: The number of steps before truncation; by default unlimited.
         render_mode: ``rgb_array`` returns the scene as pixels and ``ansi`` as text; ``human`` shows
             it at every step, in a window or, without a display, as text.
-        parameters: Parameters of the class with the name of an argument above.
+        parameters: Parameters of the class with the name of an argument above, or of the ``id`` of
+            ``gymnasium.make``.
         further: All other parameters of the class.
     """
 

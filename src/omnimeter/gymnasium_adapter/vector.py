@@ -123,7 +123,8 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         max_episode_steps: The same under Gymnasium's name; the smaller number counts.
         copy: Whether rewards and observations are copies; otherwise the next step overwrites them.
         render_mode: ``rgb_array`` returns the scenes as pixels, ``ansi`` as texts.
-        parameters: Parameters of the class with the name of an argument above.
+        parameters: Parameters of the class with the name of an argument above, or of the ``id`` of
+            ``gymnasium.make``.
         further: All other parameters of the class.
     """
 
