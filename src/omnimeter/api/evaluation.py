@@ -19,7 +19,15 @@ import numpy as np
 
 from omnimeter.api.result import MemoryRecord, Result, consented, opened
 from omnimeter.caching import announce
-from omnimeter.catalogue import Kind, checked_name, objects, parse, parse_agents, with_digest
+from omnimeter.catalogue import (
+    Kind,
+    check_name,
+    checked_name,
+    objects,
+    parse,
+    parse_agents,
+    with_digest,
+)
 from omnimeter.contract import (
     EnvironmentClass,
     InvalidInputError,
@@ -93,8 +101,12 @@ def agent_specs(
             if len(own) > 1:
                 message = f"The name {name!r} is for one agent, and {given!r} stands for several."
                 raise InvalidInputError(message, "Give them one by one.")
+            check_name(name)
             plain = objects.PREFIX + re.sub(r"\W", "_", name)
             for thing in objects_of_own.values():
+                if plain in things:
+                    message = f"The name {name!r} differs from another one in its signs only."
+                    raise InvalidInputError(message, "Give the agents names of other letters.")
                 own, things[plain] = (Spec(plain),), thing
             specs.append(checked_name(replace(own[0], name=name)))
         return tuple(specs), things
@@ -112,7 +124,7 @@ def agent_specs(
             raise InvalidInputError(
                 f"Two agents have the name {specs[-1].id}, which would give them the same "
                 "random numbers.",
-                "Give their classes or functions different names.",
+                'Name them: {"one": agent, "other": agent}.',
             )
         things[specs[-1].id] = each
     return tuple(specs), things
