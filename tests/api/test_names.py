@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,12 @@ def test_files_with_the_word_in_their_names(folder: Path) -> None:
 def test_names_that_cannot_be_given(agents: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         om.evaluate(agents, "cups", **HOW)
+
+
+@pytest.mark.parametrize("function", [om.evaluate, om.prepare, om.test])
+def test_wherever_agents_are_given_they_may_be_a_dictionary(function: Any) -> None:
+    annotation = inspect.signature(function).parameters["agents"].annotation
+    assert annotation == "AgentLike | Sequence[AgentLike] | Mapping[str, AgentLike]"
 
 
 def test_a_dictionary_names_objects_too() -> None:

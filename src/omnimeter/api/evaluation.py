@@ -420,7 +420,7 @@ class _PrintedProgress(Observer):
 
 
 def evaluate(
-    agents: AgentLike | Sequence[AgentLike],
+    agents: AgentLike | Sequence[AgentLike] | Mapping[str, AgentLike],
     environment_class: EnvironmentClassLike | None = None,
     *,
     battery: str | Path | Mapping[str, Any] | None = None,
@@ -464,10 +464,11 @@ def evaluate(
     """Let agents take exercises in drawn environments, and score them, as ``omnimeter run`` does.
 
     Args:
-        agents: One agent or a list: specs (``"q-learning"``), ``Spec``s, classes or objects of
-            ``Agent``, objects with ``act`` or ``predict``, functions. A Python object has the id
-            ``python:NAME``, from its class or function, which keys its random numbers; it runs in
-            this process, and every exercise gets a copy of it.
+        agents: One agent, a list, or a dictionary of agents by the names they are given: specs
+            (``"q-learning"``), ``Spec``s, classes or objects of ``Agent``, objects with ``act`` or
+            ``predict``, functions. A Python object has the id ``python:NAME``, from its name, or
+            else its class or function, which keys its random numbers; it runs in this process, and
+            every exercise gets a copy of it.
         environment_class: An id (``"lambda"``), a ``Spec``, or a Python class or object.
         battery: Instead of a class: the name of a battery, its JSON file, or its content.
         tests: How many times the battery is taken.
@@ -567,7 +568,7 @@ def evaluate(
 
 
 def prepare(
-    agents: AgentLike | Sequence[AgentLike],
+    agents: AgentLike | Sequence[AgentLike] | Mapping[str, AgentLike],
     prior: EnvironmentClassLike,
     *,
     gamma: float = 0.95,
@@ -641,7 +642,7 @@ def is_number(value: object) -> bool:
 
 
 def plan(
-    agents: AgentLike | Sequence[AgentLike],
+    agents: AgentLike | Sequence[AgentLike] | Mapping[str, AgentLike],
     environment_class: EnvironmentClassLike | None,
     battery: str | Path | Mapping[str, Any] | None,
     given: Mapping[str, Any],
