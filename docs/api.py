@@ -101,7 +101,8 @@ def signature(name: str, thing: Any) -> str:
 
 def plain(thing: object) -> str:
     """A signature or a value without quotes around annotations, and without addresses."""
-    text = re.sub(r"(?<=: )'([^']+)'|(?<=-> )'([^']+)'", lambda m: m[1] or m[2], str(thing))
+    text = re.sub(r"ForwardRef\(('[^']+')\)", r"\1", str(thing))  # of named tuples
+    text = re.sub(r"(?<=: )'([^']+)'|(?<=-> )'([^']+)'", lambda m: m[1] or m[2], text)
     return re.sub(r"<[^<>]*(<lambda>)?[^<>]* at 0x[0-9a-f]+>", "...", text)
 
 

@@ -140,6 +140,8 @@ def _key(path: Path) -> bytes:
 def kept(name: str) -> bytes | None:
     """What was kept under a name, such as ``prepared/NAME.json``; ``None`` if it is not there.
 
+    The name may be an absolute path, of a file that is signed but not in the cache.
+
     Neither is it there if it was not written by ``keep``, by this user, or is damaged.
     """
     place = _place()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -155,7 +156,17 @@ def test_files_with_the_word_in_their_names(folder: Path) -> None:
         ("random as q-learning", "which is the agent q-learning-v1"),
         ("random(rate=1|2) as two", "stands for several"),
         (Spec("random-v1", name="a/b"), "cannot be called 'a/b'"),
-        ({"a\n": "random"}, "cannot be called"),
+        ({"a\n": "random"}, r"cannot be called 'a\\n'\. A name has 1 to 40 letters"),
+        ({"": "random"}, "cannot be called ''"),
+        ({"x": "random", "x ": "random"}, "cannot be called 'x '.* ends with one"),
+        ({"a" * 5000: "random"}, r"cannot be called 'a{60}'\.\.\. \(5,000 characters\)"),
+        ({"a\x1b[31mb": "random"}, r"cannot be called 'a\\x1b\[31mb'"),
+        ("random as ''", "cannot be called \"''\""),
+        ("random as ", "cannot be called ''"),
+        ("random as", "cannot be called ''"),
+        ("random as " + "a" * 300, r"cannot be called 'a{60}'\.\.\. \(300 characters\)"),
+        ("random as a as b)", r"cannot be called 'a as b\)'"),
+        ({"a b": lambda *_: 0, "a_b": lambda *_: 1}, "differs from another one in its signs"),
         ({"a": ["random"]}, "is no agent with a name"),
         ({7: "random"}, "is no agent with a name"),
         ({"a": "random(rate=1|2)"}, "stands for several"),
@@ -164,6 +175,12 @@ def test_files_with_the_word_in_their_names(folder: Path) -> None:
 def test_names_that_cannot_be_given(agents: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         om.evaluate(agents, "cups", **HOW)
+
+
+@pytest.mark.parametrize("function", [om.evaluate, om.prepare, om.test])
+def test_wherever_agents_are_given_they_may_be_a_dictionary(function: Any) -> None:
+    annotation = inspect.signature(function).parameters["agents"].annotation
+    assert annotation == "AgentLike | Sequence[AgentLike] | Mapping[str, AgentLike]"
 
 
 def test_a_dictionary_names_objects_too() -> None:

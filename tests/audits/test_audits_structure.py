@@ -9,6 +9,7 @@ import pytest
 
 from automata import FAIR, MATCH, Automata, Coins, finding, small
 from omnimeter.audits import Finding
+from omnimeter.audits.states import Simulator, explore
 from omnimeter.contract import Claims, Environment, EnvironmentClass, Instance, Percept, single
 from omnimeter.environments.buttons import Buttons
 from omnimeter.environments.cups import Cups
@@ -130,3 +131,34 @@ def test_sensitivity_takes_a_least_difference(compiled: bool) -> None:
         assert sensitivity.claimed is (least == 0)
         assert (f"by {least:g} or more" in sensitivity.summary) is (least > 0)
     assert not finding(small(slight, least_difference=9.0), "sensitivity").passed
+
+
+@pytest.mark.parametrize("states", [1, 7, 40, 41, 10**6])
+def test_too_many_states_are_noticed_without_a_search_of_all(states: int) -> None:
+    class Ring(Simulator):
+        """So many states in a ring, through which all actions lead alike."""
+
+        max_transitions, saved, state = 120, 0, 0
+
+        def __init__(self) -> None:
+            pass
+
+        def save(self) -> int:
+            self.saved += 1
+            return self.state
+
+        def restore(self, snapshot: int) -> None:
+            self.state = snapshot
+
+        def step(self, action: int) -> float:
+            del action
+            self.state = (self.state + 1) % states
+            self.observation = np.array([self.state])
+            return 0.0
+
+    ring = Ring()
+    ring.observation = np.array([0])
+    graph = explore(ring, 3)
+    assert (graph is not None) is (states <= 40)
+    assert graph is None or len(graph.successors) == states
+    assert states < 10**6 or ring.saved < 15

@@ -26,7 +26,7 @@ from omnimeter.contract import (
     UnknownNameError,
     single,
 )
-from omnimeter.gymnasium_adapter import OmnimeterEnv, register
+from omnimeter.gymnasium_adapter import OmnimeterEnv, OmnimeterVectorEnv, register
 
 ROOT = Path(__file__).parents[2]
 
@@ -177,6 +177,15 @@ def test_an_unknown_parameter_gets_the_catalogues_error() -> None:
 def test_parameters_with_the_adapters_own_names_are_given_as_a_dictionary() -> None:
     wanted = {"complexity": 5, "interactions": 7}
     assert OmnimeterEnv(location(Growing), parameters=wanted).action_space == Discrete(13)
+
+
+def test_the_id_of_another_environment_is_given_as_a_parameter() -> None:
+    wanted = {"id": "CartPole-v1", "bins": 3}
+    single = gymnasium.make("omnimeter/gymnasium-v1", parameters=wanted)
+    many = gymnasium.make_vec("omnimeter/gymnasium-v1", num_envs=2, parameters=wanted)
+    assert isinstance(many, OmnimeterVectorEnv)
+    for space in (single.observation_space, many.single_observation_space):
+        assert space == MultiDiscrete([3] * 4)
 
 
 def test_spaces() -> None:

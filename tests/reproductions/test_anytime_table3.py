@@ -195,3 +195,11 @@ def test_the_table_is_as_expected_but_for_the_levels_of_the_random_agent(tmp_pat
     differing = [each.claim for each in result.statements if each.holds is False]
     assert len(differing) == 2
     assert all("Random" in claim for claim in differing)
+
+
+def test_a_test_that_is_interrupted_when_all_is_done_is_no_shorter_test():
+    def interrupt(doing, done):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        table3.run_to(TORUS, RANDOM, "early", 3, interrupt)

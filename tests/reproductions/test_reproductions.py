@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from dataclasses import replace
+from importlib import import_module
 from math import inf
 from pathlib import Path
 
@@ -358,7 +359,9 @@ def test_figures_are_the_same_bytes_each_time(tmp_path):
 )
 def test_only_an_unexplained_difference_disagrees(holds, reason, verdict):
     statement = Statement("claim", "evidence", holds, reason)
-    result = Reproduced("students", "title", [Statement("other", "", True), statement], {})
+    result = Reproduced(
+        "name", "title", [Statement("other", "", True), statement], {}, findings="docs/page.md#here"
+    )
     assert statement.verdict == verdict
     assert result.verdict == (verdict or "agrees")
     assert result.agrees is (verdict != "differs")
@@ -379,12 +382,13 @@ def test_every_experiment_has_a_section_of_findings():
     root = Path(__file__).parents[2]
     headings = re.findall(r"^#+ (.+)$", (root / "docs/findings.md").read_text(), re.MULTILINE)
     anchors = {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
-    known = {entry.id.rpartition("-v")[0] for entry in listing(Kind.REPRODUCTION)}
-    assert set(shared.FINDINGS) == known
-    for name in known:
-        page, _, anchor = Reproduced(name, "", [], {}).findings.partition("#")
-        assert (root / page).exists()
-        assert anchor in anchors
+    for entry in listing(Kind.REPRODUCTION):
+        module = import_module(entry.location.partition(":")[0])
+        source = Path(module.__file__).read_text()
+        results = source.count("return Reproduced(")
+        sections = re.findall(r'^        findings="docs/findings.md#(.+)",$', source, re.MULTILINE)
+        assert len(sections) == results == 1, entry.id
+        assert sections[0] in anchors
 
 
 EXPERIMENT = """

@@ -167,7 +167,8 @@ def reproduce(
     Args:
         name: Its id (``list_reproductions()``), with parameters if it has some.
         options: Further parameters of that experiment, such as ``quick=True``.
-        out: Where its tables and figures are written; nothing is kept without it.
+        out: Where its tables and figures are written, and where it goes on after an interruption;
+            nothing is kept without it.
         progress: Told what is being done and which share is done.
     """
     spec = parse(Kind.REPRODUCTION, name)
@@ -175,7 +176,11 @@ def reproduce(
     experiment = make(Kind.REPRODUCTION, spec)
     tell = progress or (lambda doing, done: None)  # noqa: ARG005 - as it is called
     with tempfile.TemporaryDirectory() as temporary:
-        result: Reproduced = experiment(Path(temporary if out is None else out), tell)
+        folder = Path(temporary if out is None else out)
+        result: Reproduced = experiment(folder, tell)
+        from omnimeter.reproductions.shared import Steps
+
+        Steps(folder).remove()
     return replace(result, files={}) if out is None else result
 
 

@@ -19,7 +19,15 @@ import numpy as np
 
 from omnimeter.api.result import MemoryRecord, Result, consented, opened
 from omnimeter.caching import announce
-from omnimeter.catalogue import Kind, checked_name, objects, parse, parse_agents, with_digest
+from omnimeter.catalogue import (
+    Kind,
+    check_name,
+    checked_name,
+    objects,
+    parse,
+    parse_agents,
+    with_digest,
+)
 from omnimeter.contract import (
     EnvironmentClass,
     InvalidInputError,
@@ -93,8 +101,12 @@ def agent_specs(
             if len(own) > 1:
                 message = f"The name {name!r} is for one agent, and {given!r} stands for several."
                 raise InvalidInputError(message, "Give them one by one.")
+            check_name(name)
             plain = objects.PREFIX + re.sub(r"\W", "_", name)
             for thing in objects_of_own.values():
+                if plain in things:
+                    message = f"The name {name!r} differs from another one in its signs only."
+                    raise InvalidInputError(message, "Give the agents names of other letters.")
                 own, things[plain] = (Spec(plain),), thing
             specs.append(checked_name(replace(own[0], name=name)))
         return tuple(specs), things
@@ -112,7 +124,7 @@ def agent_specs(
             raise InvalidInputError(
                 f"Two agents have the name {specs[-1].id}, which would give them the same "
                 "random numbers.",
-                "Give their classes or functions different names.",
+                'Name them: {"one": agent, "other": agent}.',
             )
         things[specs[-1].id] = each
     return tuple(specs), things
@@ -408,7 +420,7 @@ class _PrintedProgress(Observer):
 
 
 def evaluate(
-    agents: AgentLike | Sequence[AgentLike],
+    agents: AgentLike | Sequence[AgentLike] | Mapping[str, AgentLike],
     environment_class: EnvironmentClassLike | None = None,
     *,
     battery: str | Path | Mapping[str, Any] | None = None,
@@ -452,10 +464,11 @@ def evaluate(
     """Let agents take exercises in drawn environments, and score them, as ``omnimeter run`` does.
 
     Args:
-        agents: One agent or a list: specs (``"q-learning"``), ``Spec``s, classes or objects of
-            ``Agent``, objects with ``act`` or ``predict``, functions. A Python object has the id
-            ``python:NAME``, from its class or function, which keys its random numbers; it runs in
-            this process, and every exercise gets a copy of it.
+        agents: One agent, a list, or a dictionary of agents by the names they are given: specs
+            (``"q-learning"``), ``Spec``s, classes or objects of ``Agent``, objects with ``act`` or
+            ``predict``, functions. A Python object has the id ``python:NAME``, from its name, or
+            else its class or function, which keys its random numbers; it runs in this process, and
+            every exercise gets a copy of it.
         environment_class: An id (``"lambda"``), a ``Spec``, or a Python class or object.
         battery: Instead of a class: the name of a battery, its JSON file, or its content.
         tests: How many times the battery is taken.
@@ -555,7 +568,7 @@ def evaluate(
 
 
 def prepare(
-    agents: AgentLike | Sequence[AgentLike],
+    agents: AgentLike | Sequence[AgentLike] | Mapping[str, AgentLike],
     prior: EnvironmentClassLike,
     *,
     gamma: float = 0.95,
@@ -629,7 +642,7 @@ def is_number(value: object) -> bool:
 
 
 def plan(
-    agents: AgentLike | Sequence[AgentLike],
+    agents: AgentLike | Sequence[AgentLike] | Mapping[str, AgentLike],
     environment_class: EnvironmentClassLike | None,
     battery: str | Path | Mapping[str, Any] | None,
     given: Mapping[str, Any],

@@ -196,7 +196,7 @@ class UniversalTest(Session):
 
 
 def test(
-    agents: AgentLike | Sequence[AgentLike],
+    agents: AgentLike | Sequence[AgentLike] | Mapping[str, AgentLike],
     environment_class: EnvironmentClassLike,
     *,
     time: float | None = None,
@@ -233,7 +233,7 @@ def test(
     and every exercise lasts longer than the one before. It has a score at any time.
 
     Args:
-        agents: One agent or a list, as in ``evaluate``.
+        agents: One agent, a list or a dictionary, as in ``evaluate``.
         environment_class: An id (``"automata"``), a ``Spec``, or a Python class or object.
         time: Seconds of the whole test, in which time counts (Definition 18).
         interactions: Or its length in interactions, whatever time they take (Definition 19).

@@ -235,6 +235,27 @@ class Graph:
         return None
 
 
+def _has_more_states(simulator: Simulator, limit: int, actions: int) -> bool:
+    """Whether taking all actions in turn shows that there are more states than a limit.
+
+    With fewer it comes back to a state and action, which Brent's search for cycles finds in less
+    than three times as many steps as there are of these. Few of them need a snapshot, so this is
+    much quicker than a search of all states, which would find too many in the end.
+    """
+    kept, shown = simulator.save(), simulator.observation.copy()
+    since, window = 0, 1
+    for turn in range(3 * limit * actions):
+        simulator.step(turn % actions)
+        since += 1
+        alike = since % actions == 0 and np.array_equal(simulator.observation, shown)
+        if alike and simulator.save() == kept:
+            return False
+        if since == window:
+            kept, shown = simulator.save(), simulator.observation.copy()
+            since, window = 0, 2 * window
+    return True
+
+
 def explore(simulator: Simulator, actions: int) -> Graph | None:
     """All states, breadth first; ``None`` when they are too many or cannot be compared.
 
@@ -248,7 +269,10 @@ def explore(simulator: Simulator, actions: int) -> Graph | None:
     observations = [seen.setdefault(simulator.observation.tobytes(), 0)]
     successors: list[int] = []
     rewards: list[float] = []
-    for state in range(simulator.max_transitions // actions):
+    limit = simulator.max_transitions // actions
+    if _has_more_states(simulator, limit, actions):
+        return None
+    for state in range(limit):
         for action in range(actions):
             simulator.restore(snapshots[state])
             rewards.append(simulator.step(action))

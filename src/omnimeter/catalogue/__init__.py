@@ -10,6 +10,7 @@ from omnimeter.catalogue.programs import is_program, program_of
 from omnimeter.catalogue.specs import (
     alternatives,
     check_digest,
+    check_name,
     checked_name,
     given_spec,
     inner_part,
@@ -23,7 +24,8 @@ from omnimeter.catalogue.specs import (
 )
 
 __all__ = [
-    "Description", "Entry", "Kind", "Parameter", "alternatives", "check_digest", "checked_name",
+    "Description", "Entry", "Kind", "Parameter", "alternatives", "check_digest", "check_name",
+    "checked_name",
     "describe", "files_in", "files_of", "forget", "given_spec", "inner_part", "is_program",
     "listing", "make", "normalised", "parse", "parse_agents", "parts_in", "place_of",
     "program_of", "read_spec", "resolve", "unhashed", "with_digest", "with_parameters",

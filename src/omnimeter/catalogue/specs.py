@@ -223,6 +223,7 @@ def parse(kind: Kind, text: str) -> Spec:
 
 _NAME = re.compile(r"[^\W_](?:[\w .+-]{0,38}[\w+])?")
 _NAMED = re.compile(rf"(.*\S)\s+as\s+({_NAME.pattern})\s*", re.DOTALL)
+_CALLED = re.compile(r".*?\S\s+as(?:\s+(.*))?", re.DOTALL)
 
 
 def parse_agents(text: str) -> list[Spec]:
@@ -237,7 +238,12 @@ def parse_agents(text: str) -> list[Spec]:
     """
     named = _NAMED.fullmatch(text)
     if named is None or named[2].endswith((".json", ".py")):
-        return [checked_name(parse(Kind.AGENT, one)) for one in alternatives(text)]
+        try:
+            return [checked_name(parse(Kind.AGENT, one)) for one in alternatives(text)]
+        except UnknownNameError:
+            if called := _CALLED.fullmatch(text):  # by something that is no name
+                check_name(called[1] or "")
+            raise
     agents = [parse(Kind.AGENT, one) for one in alternatives(named[1])]
     if len(agents) > 1:
         message = f"The name {named[2]!r} is for one agent, and {named[1]!r} stands for several."
@@ -253,15 +259,27 @@ def checked_name(agent: Spec) -> Spec:
     """
     if not agent.name:
         return agent
-    if _NAME.fullmatch(agent.name) is None:
-        message = f"An agent cannot be called {agent.name[:LONGEST]!r}."
-        advice = "A name has up to 40 letters, digits, spaces and signs of '._+-'."
-        raise InvalidInputError(message, f"{advice} It begins with a letter or a digit.")
+    check_name(agent.name)
     with suppress(UnknownNameError):
         if (other := find(Kind.AGENT, agent.name).id) != agent.id:
             message = f"{agent.call} cannot be called {agent.name!r}, which is the agent {other}."
             raise InvalidInputError(message, "Give another name.")
     return agent
+
+
+def check_name(name: str) -> None:
+    """Check a name for an agent, which tables and files show.
+
+    Raises:
+        InvalidInputError: It is no such name.
+    """
+    if _NAME.fullmatch(name) is None:
+        shown = repr(name) if len(name) <= 60 else f"{name[:60]!r}... ({len(name):,} characters)"
+        raise InvalidInputError(
+            f"An agent cannot be called {shown}.",
+            "A name has 1 to 40 letters, digits, spaces and signs of '._+-'. It begins with a "
+            "letter or a digit, and ends with one, with '_' or with '+'.",
+        )
 
 
 def normalised(kind: Kind, spec: Spec) -> Spec:

@@ -93,19 +93,25 @@ def reproduce(
 def _kept(directory: Path) -> str:
     """What an interrupted experiment leaves, and what the same command would do."""
     from omnimeter.contract.errors import StoreError
+    from omnimeter.reproductions.shared import Steps
     from omnimeter.results import Record
 
+    steps = Steps(directory).count
     exercises = evaluations = 0
     for spec in directory.rglob("spec.json"):
         with suppress(StoreError):  # it is told when the command goes on
             exercises += len(Record(spec.parent).keys())
             evaluations += 1
-    if not exercises:
+    kept = []
+    if steps:
+        kept.append(f"{steps} finished {'steps' if steps > 1 else 'step'}")
+    if exercises:
+        plural = "s" if evaluations > 1 else ""
+        kept.append(f"{exercises} finished exercises of {evaluations} evaluation{plural}")
+    if not kept:
         return "Interrupted. Nothing is kept: the same command begins anew."
-    plural = "s" if evaluations > 1 else ""
     return (
-        f"Interrupted. Kept in {directory}: {exercises} finished exercises of {evaluations} "
-        f"evaluation{plural}. The same command goes on there."
+        f"Interrupted. Kept in {directory}: {' and '.join(kept)}. The same command goes on there."
     )
 
 

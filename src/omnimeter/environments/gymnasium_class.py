@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -44,6 +46,9 @@ SEEDS = 2**31
 
 UNBOUNDED = 1e6
 """Bounds of observations beyond this stand for none: old environments write infinity so."""
+
+PACKAGES = {"ALE": "ale_py", "BabyAI": "minigrid", "MiniGrid": "minigrid"}
+"""The modules of some other packages, by what their ids begin with, for advice."""
 
 MOST_INTEGERS = 2**16
 """Integers of a component that are observed as they are; of more than these, as intervals."""
@@ -240,9 +245,23 @@ def _make(name: str, arguments: str) -> gymnasium.Env[Any, Any]:
             importlib.import_module(module)
         except Exception as error:
             message = f"The module {module!r} of {name} cannot be imported: {error}."
-            raise InvalidInputError(message, "Install its package, or correct the name.") from error
+            advice = "Install its package, or correct the name."
+            if isinstance(error, ModuleNotFoundError) and error.name == module:
+                advice = (
+                    f"Install its package, mostly by 'pip install {module}', or correct the name."
+                )
+            raise InvalidInputError(message, advice) from error
     if own not in gymnasium.registry:
-        raise UnknownNameError("Gymnasium environment", own, gymnasium.registry)
+        namespaces = {each.namespace for each in gymnasium.registry.values()}
+        similar = difflib.get_close_matches(own[:100], gymnasium.registry, cutoff=0.5)
+        if module or (similar and parse_env_id(own)[0] in namespaces):
+            raise UnknownNameError("Gymnasium environment", own, gymnasium.registry)
+        needed = PACKAGES.get(re.split("[/-]", own)[0], "its_module")
+        raise InvalidInputError(
+            f"Gymnasium itself has no environment {_shown(own)!r}.",
+            f"One of another package needs its module before the id, '{needed}:{_shown(own)}', "
+            "and the package has to be installed.",
+        )
     try:
         # Its checker warns of what others are to fix, at every step.
         return gymnasium.make(own, disable_env_checker=True, **json.loads(arguments))

@@ -183,7 +183,8 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         interactions: The number of steps before truncation; by default unlimited.
         render_mode: ``rgb_array`` returns the scene as pixels and ``ansi`` as text; ``human`` shows
             it at every step, in a window or, without a display, as text.
-        parameters: Parameters of the class with the name of an argument above.
+        parameters: Parameters of the class with the name of an argument above, or of the ``id`` of
+            ``gymnasium.make``.
         further: All other parameters of the class.
     """
 
@@ -212,7 +213,7 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
         self._sample: Sample | None = None
         self._observation: Observation = 0
         self._reward, self._count = 0.0, 0
-        self._canvas: Canvas | None = None
+        self._canvas = Canvas()
         self._window: Window | None = None
         self._title = spec.label
 
@@ -271,21 +272,15 @@ class OmnimeterEnv(gymnasium.Env[Observation, int]):
             return None
         show = self._sampler.environment_class.scene
         scene = show(self._sample.instance, self._observation, self._reward)
-        if self.render_mode == "ansi":
-            return scene_text(scene)
-        if self.render_mode == "human":
-            if self._window is None:
-                self._window = Window(self._title, self.metadata["render_fps"])
-            if not self._window.exists:
-                print(scene_text(scene), end="\n\n")
-                return None
-        if self._canvas is None:
-            self._canvas = Canvas()
-        frame = self._canvas.draw(scene, self._sampler.actions)
-        if self.render_mode == "human" and self._window is not None:
-            self._window.show(frame)
-            return None
-        return frame
+        if self.render_mode != "human":
+            return self._canvas.render(scene, self._sampler.actions, self.render_mode)
+        if self._window is None:
+            self._window = Window(self._title, self.metadata["render_fps"])
+        if self._window.exists:
+            self._window.show(self._canvas.draw(scene, self._sampler.actions))
+        else:
+            print(scene_text(scene), end="\n\n")
+        return None
 
     def close(self) -> None:
         """Close the window, if there is one."""

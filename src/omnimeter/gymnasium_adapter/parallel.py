@@ -26,7 +26,7 @@ from omnimeter.gymnasium_adapter.environment import (
     read_request,
     step_limit,
 )
-from omnimeter.gymnasium_adapter.rendering import Canvas, Frame, scene_text
+from omnimeter.gymnasium_adapter.rendering import Canvas, Frame
 
 Infos = dict[str, dict[str, Any]]
 
@@ -96,7 +96,7 @@ class OmnimeterParallelEnv(ParallelEnv[str, Observation, int]):  # type: ignore[
         self._sample: Sample | None = None
         self._percepts: Sequence[Percept] = ()
         self._count = 0
-        self._canvas: Canvas | None = None
+        self._canvas = Canvas()
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
         """The observation space of a seat, always the same object."""
@@ -181,8 +181,4 @@ class OmnimeterParallelEnv(ParallelEnv[str, Observation, int]):  # type: ignore[
             return None
         reward, observation = self._percepts[0]
         scene = self._sampler.environment_class.scene(self._sample.instance, observation, reward)
-        if self.render_mode == "ansi":
-            return scene_text(scene)
-        if self._canvas is None:
-            self._canvas = Canvas()
-        return self._canvas.draw(scene, self._sampler.actions)
+        return self._canvas.render(scene, self._sampler.actions, self.render_mode)

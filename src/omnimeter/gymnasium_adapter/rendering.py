@@ -13,6 +13,7 @@ from omnimeter.contract.spec import canonical_json
 from omnimeter.scenes import Picture, Shape, picture
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from matplotlib.path import Path
     from matplotlib.transforms import Affine2D
 
@@ -48,54 +49,61 @@ def _value_text(value: Any) -> str:
 
 
 class Canvas:
-    """Draws scenes as arrays of pixels, with matplotlib and without its global state."""
+    """Renders scenes as texts or as arrays of pixels, with matplotlib without its global state."""
 
-    def __init__(self) -> None:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+    _figure: Figure | None = None  # of matplotlib, which is imported when something is drawn
+    _canvas: Any = None
 
-        # At 72 dots per inch a point is a pixel.
-        self._figure = Figure((WIDTH / 72, HEIGHT / 72), dpi=72, facecolor="white")
-        self._canvas: Any = FigureCanvasAgg(self._figure)
+    def render(self, scene: Mapping[str, Any], actions: int, mode: str) -> Frame | str:
+        """A scene as text in the mode ``ansi``, and as pixels in all others."""
+        return scene_text(scene) if mode == "ansi" else self.draw(scene, actions)
 
     def draw(self, scene: Mapping[str, Any], actions: int) -> Frame:
         """A scene in the middle of a frame, as large as it fits: height, width, red-green-blue."""
         drawn = picture(scene, actions)
+        if self._figure is None:
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+            from matplotlib.figure import Figure
+
+            # At 72 dots per inch a point is a pixel.
+            self._figure = Figure((WIDTH / 72, HEIGHT / 72), dpi=72, facecolor="white")
+            self._canvas = FigureCanvasAgg(self._figure)
         self._figure.clear()
         scale = FILLED * min(WIDTH / drawn.width, HEIGHT / drawn.height)
         placed = _placed(drawn, scale)
         for part in drawn.parts:
             for shape in part.shapes:
-                self._add(shape, scale, placed)
+                _add(self._figure, shape, scale, placed)
         self._canvas.draw()
         return np.array(self._canvas.buffer_rgba())[..., :3].copy()
 
-    def _add(self, shape: Shape, scale: float, placed: Affine2D) -> None:
-        from matplotlib.patches import PathPatch
 
-        given = shape.attributes
-        if shape.tag == "text":
-            x, y = placed.transform((given["x"], given["y"]))
-            self._figure.text(
-                x / WIDTH,
-                y / HEIGHT,
-                "".join(each if each.isprintable() else " " for each in shape.text),
-                fontsize=float(given["font-size"]) * scale,
-                color=given["fill"],
-                horizontalalignment="center" if "text-anchor" in given else "left",
-                verticalalignment="center" if "dominant-baseline" in given else "baseline",
-                parse_math=False,
-            )
-            return
-        fill = given.get("fill", "none")
-        patch = PathPatch(
-            _path(shape),
-            transform=placed,
-            facecolor=fill if fill == "none" else _colour(fill, given.get("fill-opacity", 1)),
-            edgecolor=given.get("stroke", "none"),
-            linewidth=float(given.get("stroke-width", 0)) * scale,
+def _add(figure: Figure, shape: Shape, scale: float, placed: Affine2D) -> None:
+    from matplotlib.patches import PathPatch
+
+    given = shape.attributes
+    if shape.tag == "text":
+        x, y = placed.transform((given["x"], given["y"]))
+        figure.text(
+            x / WIDTH,
+            y / HEIGHT,
+            "".join(each if each.isprintable() else " " for each in shape.text),
+            fontsize=float(given["font-size"]) * scale,
+            color=given["fill"],
+            horizontalalignment="center" if "text-anchor" in given else "left",
+            verticalalignment="center" if "dominant-baseline" in given else "baseline",
+            parse_math=False,
         )
-        self._figure.add_artist(patch)
+        return
+    fill = given.get("fill", "none")
+    patch = PathPatch(
+        _path(shape),
+        transform=placed,
+        facecolor=fill if fill == "none" else _colour(fill, given.get("fill-opacity", 1)),
+        edgecolor=given.get("stroke", "none"),
+        linewidth=float(given.get("stroke-width", 0)) * scale,
+    )
+    figure.add_artist(patch)
 
 
 def _colour(name: str | float, opacity: str | float) -> tuple[str, float]:

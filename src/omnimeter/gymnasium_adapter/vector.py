@@ -28,7 +28,7 @@ from omnimeter.gymnasium_adapter.environment import (
     read_request,
     step_limit,
 )
-from omnimeter.gymnasium_adapter.rendering import Canvas, Frame, scene_text
+from omnimeter.gymnasium_adapter.rendering import Canvas
 from omnimeter.interaction.compilation import batch_entries
 from omnimeter.interaction.kernels import end_to_end, part, seed_state
 
@@ -123,7 +123,8 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         max_episode_steps: The same under Gymnasium's name; the smaller number counts.
         copy: Whether rewards and observations are copies; otherwise the next step overwrites them.
         render_mode: ``rgb_array`` returns the scenes as pixels, ``ansi`` as texts.
-        parameters: Parameters of the class with the name of an argument above.
+        parameters: Parameters of the class with the name of an argument above, or of the ``id`` of
+            ``gymnasium.make``.
         further: All other parameters of the class.
     """
 
@@ -168,7 +169,7 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         self._count = np.zeros(num_envs, dtype=np.int64)
         self._truncated = np.zeros(num_envs, dtype=np.bool_)
         self._first_rewards = np.zeros(num_envs)
-        self._canvas: Canvas | None = None
+        self._canvas = Canvas()
 
     def reset(
         self,
@@ -256,17 +257,12 @@ class OmnimeterVectorEnv(VectorEnv[IntArray, IntArray, NDArray[Any]]):
         space, scene = self._sampler.space, self._sampler.environment_class.scene
         vectors = self._batch.vectors.reshape(self.num_envs, -1)
         rewards = np.where(self._count == 0, self._first_rewards, self._batch.rewards).tolist()
-        return tuple(
-            self._rendered(scene(sample.instance, space.from_vector(vector), reward))
+        scenes = (
+            scene(sample.instance, space.from_vector(vector), reward)
             for sample, vector, reward in zip(self._samples, vectors, rewards, strict=True)
         )
-
-    def _rendered(self, scene: Mapping[str, Any]) -> Frame | str:
-        if self.render_mode == "ansi":
-            return scene_text(scene)
-        if self._canvas is None:
-            self._canvas = Canvas()
-        return self._canvas.draw(scene, self._sampler.actions)
+        actions, mode = self._sampler.actions, self.render_mode
+        return tuple(self._canvas.render(each, actions, mode) for each in scenes)
 
     def _start(self, mask: Flags, request: Request) -> dict[str, Any]:
         """Start the next instances of the mask, and return their infos."""

@@ -457,6 +457,7 @@ def _reproduce(
         name=f"brl-{case}",
         title=f"Bayesian RL agents with {'an' if case[0] in 'ai' else 'a'} {case} prior: mean "
         f"discounted return in {mdps} MDPs",
+        findings="docs/findings.md#bayesian-rl",
         statements=statements,
         figures=figures,
         rows=records,

@@ -30,6 +30,7 @@ from omnimeter.reproductions.shared import (
     Report,
     Reproduced,
     Statement,
+    Steps,
     Sulker,
     fmt,
     join,
@@ -506,6 +507,12 @@ def _decide(feature: Feature, kind: EnvironmentKind, payoffs: Sequence[Payoff]) 
     return answer, "; ".join(verdict.evidence for verdict in verdicts)
 
 
+def _decide_row(number: int) -> list[tuple[str, str]]:
+    """The answers to the question of this number, one for each column."""
+    _, feature = FEATURES[number - 1]
+    return [_decide(feature, column.environments, column.payoffs) for column in COLUMNS]
+
+
 def draw(cells: Sequence[Cell], out: Path) -> dict[str, Path]:
     """Draw the table and write it."""
     from matplotlib.figure import Figure
@@ -557,7 +564,7 @@ def _statements(cells: list[Cell], agreeing: int, diminishing: int) -> list[Stat
             f"The table has {len(cells)} cells.", f"{agreeing} of them agree with ours.", None
         ),
     ]
-    statements += [
+    return statements + [
         Statement(
             f"Feature {cell.feature}, {cell.column}: {cell.published}.",
             f"{cell.ours}: {cell.evidence}.",
@@ -567,6 +574,11 @@ def _statements(cells: list[Cell], agreeing: int, diminishing: int) -> list[Stat
         for cell in cells
         if not cell.agrees
     ]
+
+
+def _further_statements() -> list[Statement]:
+    """What the reasons rest on, and what the text says beside the table."""
+    statements = []
     for number, feature in ((10, stopping_resisted), (11, modulation_resisted)):
         answer, evidence = _decide(feature, GENERAL, BY_ALL)
         claim = f"Feature {number}, general-discounted, divided by the sum of all weights: Yes."
@@ -656,13 +668,14 @@ def _exponential_cost() -> list[Statement]:
 
 def reproduce(out: Path, report: Report = silent) -> Reproduced:
     """Decide the twelve features of eight payoffs by running agents under the virtual clock."""
+    steps = Steps(out)
     cells: list[Cell] = []
     rows = []
-    for number, (question, feature) in enumerate(FEATURES, start=1):
+    for number, (question, _) in enumerate(FEATURES, start=1):
         report(question, (number - 1) / len(FEATURES))
         row = {"feature": f"{number}. {question}"}
-        for column, published in zip(COLUMNS, PUBLISHED[number - 1], strict=True):
-            answer, evidence = _decide(feature, column.environments, column.payoffs)
+        decided = zip(COLUMNS, steps(_decide_row, number), PUBLISHED[number - 1], strict=True)
+        for column, (answer, evidence), published in decided:
             cells.append(Cell(number, column.name, answer, published, evidence))
             row |= {column.name: answer, column.name + shared.PUBLISHED_FIELD: published}
         rows.append(row)
@@ -673,7 +686,8 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
     return Reproduced(
         name="payoff-table",
         title="Twelve features of eight payoffs: ours and the published ones",
-        statements=_statements(cells, agreeing, diminishing),
+        findings="docs/findings.md#the-comparison-table",
+        statements=[*_statements(cells, agreeing, diminishing), *steps(_further_statements)],
         figures={
             "cells": len(cells),
             "cells.agreeing": agreeing,

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import pickle
+import platform
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import cache
+from importlib import metadata
 from math import copysign, inf, sqrt
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from omnimeter import caching
 from omnimeter.agents.opportunists import (
     STEPS,
     THRESHOLD,
@@ -27,32 +34,11 @@ from omnimeter.agents.opportunists import (
 from omnimeter.contract import Budget, EnvironmentClass, Exercise, Spec, Trace, stream
 from omnimeter.contract.agent import FloatArray
 from omnimeter.contract.errors import StoreError
+from omnimeter.contract.spec import fingerprint
 from omnimeter.estimation import Estimate, mean
 from omnimeter.interaction import KernelAgent, KernelEnvironmentClass, run_single
 from omnimeter.kernels import AgentKernels, kernel
 from omnimeter.reports.tables import finite
-
-FINDINGS = {
-    "anytime-cheat": "the-cheat",
-    "anytime-convergence": "how-scores-converge",
-    "anytime-speed": "what-speed-is-worth",
-    "anytime-table3": "three-kinds-of-agents-early-later-and-late",
-    "brl-accurate": "bayesian-rl",
-    "brl-inaccurate": "bayesian-rl",
-    "lambda-battery": "lambda",
-    "lambda-complexity": "lambda",
-    "lambda-generated": "lambda",
-    "lambda-simple": "lambda",
-    "lambda-social": "lambda",
-    "lambda-tuning": "lambda",
-    "payoff-table": "the-comparison-table",
-    "perturbation-measures": "perturbation-tolerance",
-    "perturbation-tolerance": "perturbation-tolerance",
-    "stopping": "stopping",
-    "students": "the-students",
-    "tolerance-curves": "perturbation-tolerance",
-}
-"""The section of ``docs/findings.md`` that explains where a reproduction differs, by its name."""
 
 Report = Callable[[str, float], None]
 """Called with what is being done and which share of the whole is finished."""
@@ -198,6 +184,7 @@ class Reproduced:
         files: What was written, by a short name; the rows under ``table``.
         comparisons: The numbers that the paper prints, beside ours.
         columns: The fields of the rows that a terminal shows; all of them by default.
+        findings: Where the differences are explained at length: a page and its section.
     """
 
     name: str
@@ -208,6 +195,7 @@ class Reproduced:
     files: Mapping[str, Path] = field(default_factory=dict)
     comparisons: Sequence[Comparison] = ()
     columns: Sequence[str] = ()
+    findings: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -219,12 +207,6 @@ class Reproduced:
     def agrees(self) -> bool:
         """Whether every difference has a written reason."""
         return self.verdict is not Verdict.DIFFERS
-
-    @property
-    def findings(self) -> str:
-        """Where the differences are explained at length; empty of a third party's experiment."""
-        section = FINDINGS.get(self.name)
-        return f"docs/findings.md#{section}" if section else ""
 
     def to_json(self) -> dict[str, Any]:
         """One object for programs."""
@@ -244,6 +226,75 @@ class Reproduced:
         verdict = statement.verdict
         findings = self.findings if verdict is Verdict.EXPLAINED else ""
         return {**asdict(statement), "verdict": verdict, "findings": findings}
+
+
+# Steps.
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The finished steps of a reproduction: when it was interrupted, it goes on after them.
+
+    A step is a call of a function. What it gave is kept in a folder until the whole is finished,
+    and taken up again by the same call. Each file is signed, like those of the cache: nothing that
+    this user's Omnimeter did not write is ever unpickled.
+
+    Attributes:
+        out: The folder of the reproduction; nothing is kept without one.
+    """
+
+    out: Path | None = None
+
+    def __call__(
+        self, function: Callable[..., Value], *arguments: object, **others: object
+    ) -> Value:
+        """What a function gives, or gave before the interruption.
+
+        Args:
+            function: A function of a module.
+            arguments: What its value depends on, as plain values: they name the step.
+            others: What its value does not depend on, such as a report.
+        """
+        if self.out is None:
+            return function(*arguments, **others)
+        key = fingerprint([function.__qualname__, repr(arguments), _code(function)])
+        path = self.folder.resolve() / f"{function.__name__}-{key}"
+        with writing_to(path):
+            content = caching.kept(str(path))
+        if content is not None:
+            value: Value = pickle.loads(content)
+            return value
+        value = function(*arguments, **others)
+        caching.keep(str(path), pickle.dumps(value))
+        return value
+
+    @property
+    def folder(self) -> Path:
+        """Where they are kept."""
+        return (self.out or Path()) / "steps"
+
+    @property
+    def count(self) -> int:
+        """How many are kept."""
+        return sum(1 for _ in self.folder.glob("*-*"))
+
+    def remove(self) -> None:
+        """Remove them: the whole is finished, and would begin anew."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@cache
+def _code(function: Callable[..., object]) -> str:
+    """What names the code of a step: this package, the file of the function, and versions."""
+    package = sorted(Path(caching.__file__).parent.rglob("*.*"))
+    files = [each for each in package if each.suffix in (".py", ".json")]
+    versions = [platform.python_version(), metadata.version("numpy"), metadata.version("numba")]
+    code = hashlib.sha256(" ".join(versions).encode())
+    for file in (*files, Path(function.__code__.co_filename)):
+        code.update(file.read_bytes())
+    return code.hexdigest()
 
 
 # Runs.

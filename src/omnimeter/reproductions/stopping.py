@@ -9,7 +9,7 @@ import numpy as np
 
 from omnimeter.agents.opportunists import Stopper, Waiter
 from omnimeter.agents.simple import RandomAgent
-from omnimeter.contract.agent import FloatArray, IntArray
+from omnimeter.contract.agent import FloatArray
 from omnimeter.contract.exercise import NANOSECONDS
 from omnimeter.environments.buttons import Buttons, Example
 from omnimeter.estimation import Estimate, mean, paired_difference
@@ -22,6 +22,7 @@ from omnimeter.reproductions.shared import (
     Report,
     Reproduced,
     Statement,
+    Steps,
     Sulker,
     fmt,
     join,
@@ -70,7 +71,8 @@ class Curve:
         return f"{self.value[-1]:.3g} [{self.low[-1]:.3g}, {self.high[-1]:.3g}]"
 
 
-def _curves(name: str, ends: IntArray) -> list[Curve]:
+def _curves(name: str) -> list[Curve]:
+    ends = (np.geomspace(0.1, LONGEST, 46) * NANOSECONDS).astype(np.int64)
     values: dict[str, list[FloatArray]] = {payoff: [] for payoff in PAYOFFS}
     example, agent = AGENTS[name]
     for trace in shared.simulate(Buttons(example), agent, LONGEST, RUNS):
@@ -294,11 +296,11 @@ def _theorem_5_statement() -> Statement:
 
 def reproduce(out: Path, report: Report = silent) -> Reproduced:
     """Compare the expected payoffs of stopping, waiting and constant-rate random agents."""
-    ends = (np.geomspace(0.1, LONGEST, 46) * NANOSECONDS).astype(np.int64)
+    steps = Steps(out)
     curves: dict[tuple[str, str], Curve] = {}
     for number, name in enumerate(AGENTS):
         report(f"{RUNS} runs of the {name} agent", number / len(AGENTS))
-        curves |= {(name, curve.payoff): curve for curve in _curves(name, ends)}
+        curves |= {(name, curve.payoff): curve for curve in steps(_curves, name)}
     names = ("tau", "value", "low", "high", "runs-above-0")
     rows = [
         {"agent": agent, "payoff": payoff, **dict(zip(names, map(float, values), strict=True))}
@@ -308,6 +310,7 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
     return Reproduced(
         name="stopping",
         title="Stopping and waiting in balanced environments: expected payoff against tau",
+        findings="docs/findings.md#stopping",
         statements=[*statements(curves), _lemma_4_statement(), _theorem_5_statement()],
         figures={
             f"{agent}.{payoff}.tau-{LONGEST:g}": float(curve.value[-1])

@@ -68,6 +68,7 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
     return Reproduced(
         name="students",
         title="Seven students in half an hour: who is best depends on the payoff",
+        findings="docs/findings.md#the-students",
         statements=_statements(figures),
         figures=figures,
         rows=rows,

@@ -20,7 +20,15 @@ from omnimeter.protocols.repetitions import Repetitions
 from omnimeter.reports.style import INK, MUTED, SERIES, SMALL
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.anytime.shared import CompletedTest, part_of, run_test, whole_slots
-from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, silent
+from omnimeter.reproductions.shared import (
+    REWARDS,
+    Report,
+    Reproduced,
+    Statement,
+    Steps,
+    fmt,
+    silent,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,7 +178,12 @@ def gain(first: Run, second: Run, rounds: int) -> Estimate:
     return paired_difference(first.scores(rounds), second.scores(rounds), support=REWARDS)
 
 
-def run(repetitions: int, rounds: int, report: Report) -> list[Results]:
+def run(
+    repetitions: int,
+    rounds: int,
+    report: Report,
+    steps: Steps = Steps(),  # noqa: B008 - a frozen value
+) -> list[Results]:
     """Let all agents take both tests.
 
     All have the random stream of the honest one: where they mean the same, they do the same.
@@ -179,6 +192,7 @@ def run(repetitions: int, rounds: int, report: Report) -> list[Results]:
         repetitions: How many.
         rounds: How many exercises each of them has.
         report: Called with the progress.
+        steps: Where the runs of finished tests are kept.
     """
     agents = {
         "honest": HONEST,
@@ -190,12 +204,16 @@ def run(repetitions: int, rounds: int, report: Report) -> list[Results]:
         runs = {}
         for number, (name, agent) in enumerate(agents.items(), start=place * len(agents)):
             part = part_of(report, number, len(TRIALS) * len(agents), f"{trial.title}: {name}")
-            test = run_test(trial.spec(repetitions, rounds), agent, part, stream_of=HONEST)
-            runs[name] = run_of(test, repetitions)
+            runs[name] = steps(_take, trial, agent, repetitions, rounds, report=part)
         cheats = {easy: runs[f"cheat {easy}"] for easy in EASY}
         others = {easy: runs[f"limited {easy}"] for easy in EASY}
         results.append(Results(trial, runs["honest"], cheats, others))
     return results
+
+
+def _take(trial: Trial, agent: Spec, repetitions: int, rounds: int, report: Report) -> Run:
+    test = run_test(trial.spec(repetitions, rounds), agent, report, stream_of=HONEST)
+    return run_of(test, repetitions)
 
 
 def run_of(test: CompletedTest, repetitions: int) -> Run:
@@ -560,11 +578,12 @@ def reproduce(
         repetitions: How many each of them takes.
         rounds: How many exercises each repetition has.
     """
-    results = run(repetitions, rounds, report)
+    results = run(repetitions, rounds, report, Steps(out))
     rows = _rows(results, "honest")
     return Reproduced(
         name="anytime-cheat",
         title="Failing on purpose, to be given easy environments again",
+        findings="docs/findings.md#the-cheat",
         statements=statements(results),
         figures=_figures(results),
         rows=rows,

@@ -20,7 +20,16 @@ from omnimeter.reports.style import INK, MUTED, SERIES
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.anytime import remainder
 from omnimeter.reproductions.anytime.shared import part_of, run_test, whole_slots
-from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
+from omnimeter.reproductions.shared import (
+    REWARDS,
+    Report,
+    Reproduced,
+    Statement,
+    Steps,
+    fmt,
+    join,
+    silent,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,21 +145,28 @@ class Series:
 Results = Mapping[str, Series]  # by the names of the agents
 
 
-def _run(seeds: int, repetitions: int, rounds: int, report: Report) -> Results:
+def _run(seeds: int, repetitions: int, rounds: int, report: Report, steps: Steps) -> Results:
     """Let all agents take a test for each seed."""
     results = {}
     for place, subject in enumerate(SUBJECTS):
         part = part_of(report, place, len(SUBJECTS), f"{seeds} tests: {subject.title}")
         tables = []
         for seed in range(seeds):
-            protocol = subject.test(seed, repetitions, rounds)
-            test = run_test(protocol, Spec(subject.agent), part_of(part, seed, seeds))
-            done = Repetitions(repetitions, test.outcomes)
-            tables.append(done.table())
-        slots = [each[0].exercise.budget.max_interactions for each in done.complete()]
-        lengths = np.cumsum(np.array(slots, dtype=np.float64))
+            one = part_of(part, seed, seeds)
+            lengths, table = steps(_take, subject, seed, repetitions, rounds, report=one)
+            tables.append(table)
         results[subject.name] = Series(subject, lengths, np.array(tables))
     return results
+
+
+def _take(
+    subject: Subject, seed: int, repetitions: int, rounds: int, report: Report
+) -> tuple[FloatArray, FloatArray]:
+    """The lengths and the payoffs of one test, by round and repetition."""
+    test = run_test(subject.test(seed, repetitions, rounds), Spec(subject.agent), report)
+    done = Repetitions(repetitions, test.outcomes)
+    slots = [each[0].exercise.budget.max_interactions for each in done.complete()]
+    return np.cumsum(np.array(slots, dtype=np.float64)), done.table()
 
 
 # The laws by which scores converge.
@@ -530,13 +546,15 @@ def reproduce(
         repetitions: How many repetitions a test has.
         rounds: How many exercises each repetition has.
     """
-    results = _run(seeds, repetitions, rounds, part_of(report, 0, 2))
-    ends = remainder.curves(seeds * repetitions, rounds * 2 // 3, part_of(report, 1, 2))
+    steps = Steps(out)
+    results = _run(seeds, repetitions, rounds, part_of(report, 0, 2), steps)
+    ends = remainder.curves(seeds * repetitions, rounds * 2 // 3, part_of(report, 1, 2), steps)
     tables = {**_tables(results), "remainder": [row for each in ends for row in each.rows()]}
     files = {name: shared.write_records(out / f"{name}.csv", rows) for name, rows in tables.items()}
     return Reproduced(
         name="anytime-convergence",
         title="Scores and their intervals as a test gets longer",
+        findings="docs/findings.md#how-scores-converge",
         statements=[*statements(results), remainder.statement(ends)],
         figures={**_figures(results), **remainder.figures(ends)},
         rows=tables["lengths"],

@@ -24,7 +24,7 @@ from omnimeter.protocols.anytime import Anytime
 from omnimeter.reports.style import SERIES
 from omnimeter.reproductions import plots
 from omnimeter.reproductions.anytime.shared import part_of
-from omnimeter.reproductions.shared import Report, Statement, join
+from omnimeter.reproductions.shared import Report, Statement, Steps, join
 
 AGENT, ENVIRONMENT_CLASS = Spec("q-learning-v1"), "automata-v1"
 
@@ -78,33 +78,45 @@ class Curve:
         ]
 
 
-def curves(repetitions: int, rounds: int, report: Report) -> list[Curve]:
+def curves(
+    repetitions: int,
+    rounds: int,
+    report: Report,
+    steps: Steps = Steps(),  # noqa: B008 - a frozen value
+) -> list[Curve]:
     """The curves of both tests.
 
     Args:
         repetitions: From how many repetitions.
         rounds: How many whole exercises the longest has.
         report: Called with the progress.
+        steps: Where finished curves are kept.
     """
-    clock: dict[str, Any] = {"clock": "virtual", "tick": TICK}
-    completed: dict[str, Any] = {"payoff": "average-v1"}  # of cut traces; no agent stops here
     results = []
-    for place, (definition, more) in enumerate(((19, completed), (18, clock))):
+    for place, definition in enumerate((19, 18)):
         part = part_of(report, place, 2, f"the end of repetitions, Definition {definition}")
-        name = "timed" if definition == 18 else "untimed"
-        total = {"time": 1e6} if definition == 18 else {"interactions": 10**12 * repetitions}
-        parameters = {"environment_class": ENVIRONMENT_CLASS, "repetitions": repetitions, **total}
-        test: Anytime = make(Kind.PROTOCOL, Spec(f"anytime-{name}-v1", {**parameters, **more}))
-        results.append(_curve(definition, test, rounds, part))
+        results.append(steps(_curve, definition, repetitions, rounds, report=part))
     return results
 
 
-def _curve(definition: int, test: Anytime, rounds: int, report: Report) -> Curve:
+def _test(definition: int, repetitions: int) -> Anytime:
+    """The test of a definition."""
+    clock: dict[str, Any] = {"clock": "virtual", "tick": TICK}
+    completed: dict[str, Any] = {"payoff": "average-v1"}  # of cut traces; no agent stops here
+    name, more = ("timed", clock) if definition == 18 else ("untimed", completed)
+    total = {"time": 1e6} if definition == 18 else {"interactions": 10**12 * repetitions}
+    parameters = {"environment_class": ENVIRONMENT_CLASS, "repetitions": repetitions, **total}
+    test: Anytime = make(Kind.PROTOCOL, Spec(f"anytime-{name}-v1", {**parameters, **more}))
+    return test
+
+
+def _curve(definition: int, repetitions: int, rounds: int, report: Report) -> Curve:
     """The curve of one test, whose exercises go on for as long again as the next one would last.
 
     So each trace has in it what the exercise is worth if it is cut off earlier, and if what would
     be left for the next one is added to it.
     """
+    test = _test(definition, repetitions)
     payoff, tick = test.payoff(), round(test.clock.tick * NANOSECONDS)
     environment_class = make_environment_class(Spec(ENVIRONMENT_CLASS))
     done: list[Outcome] = []

@@ -56,7 +56,9 @@ def run_test(
     progress = _Progress(report)
     if stream_of is None:
         options = Options(isolation=Isolation.NONE)
-        if not evaluate(evaluation, options=options, observer=progress).complete:
+        result = evaluate(evaluation, options=options, observer=progress)
+        # It may come when all is done, but not yet told to the end.
+        if not result.complete or len(progress.outcomes) < len(result.outcomes[agent]):
             raise KeyboardInterrupt
     else:
         # The spec in an exercise keys the agent's random stream and says which agent takes it.

@@ -16,7 +16,16 @@ from omnimeter.estimation import Estimate, mean, paired_difference
 from omnimeter.reports.style import SMALL
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.anytime.shared import part_of, run_test
-from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
+from omnimeter.reproductions.shared import (
+    REWARDS,
+    Report,
+    Reproduced,
+    Statement,
+    Steps,
+    fmt,
+    join,
+    silent,
+)
 
 if TYPE_CHECKING:
     pass
@@ -136,7 +145,7 @@ class Series:
 Results = Mapping[tuple[Subject, int], Series]  # by agent and number of the definition
 
 
-def run(sizes: Sizes, report: Report) -> Results:
+def run(sizes: Sizes, report: Report, steps: Steps) -> Results:
     """Let all copies take all tests.
 
     Copies have the same random stream, so that the slower one is really the same agent: it does
@@ -151,11 +160,18 @@ def run(sizes: Sizes, report: Report) -> Results:
         values = {}
         for number, slowness in enumerate(sizes.slowness):
             one = part_of(part, number, len(sizes.slowness))
-            copy = agent.slowed(slowness)
-            test = run_test(definition.spec(sizes), copy, one, stream_of=agent.spec)
-            values[slowness] = np.array([test.values[unit] for unit in sorted(test.values)])
+            values[slowness] = steps(_values, agent, definition, slowness, sizes, report=one)
         results[agent, definition.number] = Series(agent, definition, values)
     return results
+
+
+def _values(
+    agent: Subject, definition: Definition, slowness: int, sizes: Sizes, report: Report
+) -> FloatArray:
+    """What a copy that is so many times slower gets, by environment or repetition."""
+    copy = agent.slowed(slowness)
+    test = run_test(definition.spec(sizes), copy, report, stream_of=agent.spec)
+    return np.array([test.values[unit] for unit in sorted(test.values)])
 
 
 def _slowness(results: Results) -> list[int]:
@@ -305,7 +321,7 @@ def _slow_but_intelligent(results: Results) -> Statement:
 
 def reproduce(out: Path, report: Report = silent, *, sizes: Sizes = Sizes()) -> Reproduced:  # noqa: B008 - a frozen value
     """Let copies of agents, each slower than the one before, take the tests of four definitions."""
-    results = run(sizes, report)
+    results = run(sizes, report, Steps(out))
     # A row for each copy of each agent, a column for each definition.
     rows = [
         {
@@ -332,6 +348,7 @@ def reproduce(out: Path, report: Report = silent, *, sizes: Sizes = Sizes()) -> 
     return Reproduced(
         name="anytime-speed",
         title="The same agent, slower and slower: its score with time and without",
+        findings="docs/findings.md#what-speed-is-worth",
         statements=statements(results),
         figures={
             f"{row['agent']}.definition-{row['definition']}.{row['times-slower']}": row["value"]

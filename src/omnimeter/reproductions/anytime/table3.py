@@ -17,7 +17,15 @@ from omnimeter.execution.workers import make_environment_class
 from omnimeter.reports.style import MUTED
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.anytime.shared import CompletedTest, part_of, run_test
-from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, silent
+from omnimeter.reproductions.shared import (
+    REWARDS,
+    Report,
+    Reproduced,
+    Statement,
+    Steps,
+    fmt,
+    silent,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,18 +151,29 @@ class Results:
         return next(each for each in self.cells if (each.kind, each.stage) == (kind, stage))
 
 
-def _run(setup: Setup, early: int, long: int, report: Report) -> Results:
+def _run(setup: Setup, early: int, long: int, report: Report, steps: Steps) -> Results:
     """Let each agent take a short test, and a long one that also gives the stage between."""
     cells: list[Cell] = []
     courses = {}
     for place, kind in enumerate(KINDS):
         part = part_of(report, place, len(KINDS), f"{setup.name}: {kind.title.lower()}")
-        short = run_to(setup, kind, "early", early, part_of(part, 0, 2))
-        whole = run_to(setup, kind, "late", long, part_of(part, 1, 2))
-        cells.append(cell_of(setup, kind, "early", short, early))
-        cells += [cell_of(setup, kind, stage, whole, long) for stage in STAGES[1:]]
-        courses[kind.name] = whole.course
+        row, courses[kind.name] = steps(_row, setup, kind, early, long, report=part)
+        cells += row
     return Results(setup, cells, courses)
+
+
+def _row(
+    setup: Setup, kind: Kind, early: int, long: int, report: Report
+) -> tuple[list[Cell], Sequence[Moment]]:
+    short = run_to(setup, kind, "early", early, part_of(report, 0, 2))
+    whole = run_to(setup, kind, "late", long, part_of(report, 1, 2))
+    cells = [cell_of(setup, kind, stage, whole, long) for stage in STAGES[1:]]
+    return [cell_of(setup, kind, "early", short, early), *cells], whole.course
+
+
+def _top(setup: Setup, long: int) -> Cell:
+    whole = run_to(setup, SLOW_LEARNER, "late", long)
+    return cell_of(setup, SLOW_LEARNER, "late", whole, long)
 
 
 def run_to(
@@ -393,7 +412,7 @@ def _rule(wanted: Expected, setup: Setup) -> str:
 def _reason(results: Results, cell: Cell) -> str:
     """Why a random agent does not rise, or its score is undecided; none for anything else."""
     undecided = cell.score.bounded and shared.contains_zero(cell.score)
-    if cell.kind is not RANDOM or not (undecided or score_symbol(cell) == "0"):
+    if cell.kind != RANDOM or not (undecided or score_symbol(cell) == "0"):
         return ""
     score = (
         f"few of the {cell.score.count} repetitions carry the spread of the scores, so that the "
@@ -487,18 +506,18 @@ def reproduce(
         long: The repetitions of the others.
         setups: The class in which the table is decided, and another one.
     """
+    steps = Steps(out)
     here, other = (
-        _run(setup, early, long, part_of(report, place, len(setups)))
+        _run(setup, early, long, part_of(report, place, len(setups)), steps)
         for place, setup in enumerate(setups)
     )
-    tops = {}
-    for setup in (replace(here.setup, max_states=states) for states in STATES):
-        whole = run_to(setup, SLOW_LEARNER, "late", long)
-        tops[setup] = cell_of(setup, SLOW_LEARNER, "late", whole, long)
+    largest = (replace(here.setup, max_states=states) for states in STATES)
+    tops = {setup: steps(_top, setup, long) for setup in largest}
     rows = _rows([here, other])
     return Reproduced(
         name="anytime-table3",
         title="Three kinds of agents in a test that is stopped early, later and late",
+        findings="docs/findings.md#three-kinds-of-agents-early-later-and-late",
         statements=[*statements(here), _grows_without_end(tops), _in_another_class(other)],
         figures={
             f"{results.setup.name}.{cell.kind.name}.{cell.stage}{suffix}": estimate.value

@@ -5,7 +5,7 @@ The exercises are those of the battery protocol itself: running the battery give
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import atanh, sqrt
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 
 from omnimeter.agents.temporal_difference import ExpectedSarsa, QLearning, Sarsa
 from omnimeter.complexity import compressed_length
+from omnimeter.contract import Spec
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.estimation import (
     Correlation,
@@ -49,6 +50,7 @@ from omnimeter.reproductions.shared import (
     Report,
     Reproduced,
     Statement,
+    Steps,
     fmt,
     join,
     silent,
@@ -236,7 +238,11 @@ class Results:
 
 
 def run_battery(
-    battery: Battery, agents: Sequence[thesis.Reference], workers: int = 1, report: Report = silent
+    battery: Battery,
+    agents: Sequence[thesis.Reference],
+    workers: int = 1,
+    report: Report = silent,
+    steps: Steps = Steps(),  # noqa: B008 - a frozen value
 ) -> Results:
     """The reward of each agent in each exercise of a battery of Lambda environments.
 
@@ -245,6 +251,7 @@ def run_battery(
         agents: The agents that take it.
         workers: How many processes carry it out.
         report: Called with the progress.
+        steps: Where the rewards of finished agents are kept.
 
     Raises:
         RuntimeError: An exercise failed.
@@ -253,36 +260,41 @@ def run_battery(
     items = battery.plan.exercises
     shape = (battery.tests, len(items))
     lengths = [compressed_length(each.data["pattern"]) for _, each in battery.drawn()]
-    rewards = {agent.spec: np.full(shape, np.nan) for agent in agents}
-    total = len(agents) * battery.exercises
-
-    def jobs() -> Iterator[Job]:
-        """Portions of exercises of one agent in one class."""
-        for agent in rewards:
-            proposed = battery.propose(agent, [])
-            for place in range(len(items)):
-                alike = proposed[place :: len(items)]
-                for first in range(0, len(alike), PORTION):
-                    batch_size = tuple(alike[first : first + PORTION])
-                    yield Job(batch_size, battery.payoff(), keep=False)
-
+    rewards = {}
     with worker_pool(Options(workers=workers)) as work:
-        for done, (outcome, _) in enumerate(work(jobs()), start=1):
-            exercise = outcome.exercise
-            if outcome.payoff is None:
-                raise RuntimeError(f"{exercise.agent.label} failed: {outcome.fault}")
-            rewards[exercise.agent].flat[exercise.number] = outcome.payoff
-            if done % PORTION == 0:
-                report(f"{total:,} exercises of {len(agents)} agents", 0.1 + 0.5 * done / total)
+        for place, agent in enumerate(agents):
+            part = 0.1 + 0.5 * place / len(agents)
+            report(f"{battery.exercises:,} exercises of the agent {agent.title}", part)
+            taken = steps(_rewards, agent.spec, battery.tests, battery=battery, work=work)
+            rewards[agent.name] = taken.reshape(shape)
     return Results(
         cells=np.array([item.environment_class.parameters["cells"] for item in items]),
         interactions=np.array([item.interactions for item in items]),
         complexity=np.array(lengths, dtype=np.float64).reshape(shape),
-        rewards={agent.name: rewards[agent.spec] for agent in agents},
+        rewards=rewards,
     )
 
 
-def run_reading(reading: str, plan: Results, tests: int) -> Results:
+def _rewards(
+    agent: Spec, tests: int, battery: Battery, work: Callable[[Iterator[Job]], Iterator[Any]]
+) -> FloatArray:
+    """What an agent gets in each exercise of so many tests."""
+    proposed, count = battery.propose(agent, []), len(battery.plan.exercises)
+    alike = [proposed[place::count] for place in range(count)]  # in the same class
+    jobs = (
+        Job(tuple(each[first : first + PORTION]), battery.payoff(), keep=False)
+        for each in alike
+        for first in range(0, len(each), PORTION)
+    )
+    rewards = np.full(tests * count, np.nan)
+    for outcome, _ in work(jobs):
+        if outcome.payoff is None:
+            raise RuntimeError(f"{agent.label} failed: {outcome.fault}")
+        rewards[outcome.exercise.number] = outcome.payoff
+    return rewards
+
+
+def run_reading(reading: str, tests: int, plan: Results) -> Results:
     """Q-learning's rewards in as many tests of the same plan, read in another way."""
     lengths, rewards = [], []
     agent = QLearning(ties="first") if reading == FIRST_OF_TIES else QLearning()
@@ -753,13 +765,15 @@ def reproduce(
         many: All tests.
         workers: How many processes take them.
     """
+    steps = Steps(out)
     battery = Battery(BATTERY, tests=many, payoff="average-v1")
-    results = run_battery(battery, AGENTS, workers, report)
+    results = run_battery(battery, AGENTS, workers, report, steps)
     small = results.first(few)
     comparisons = {USUAL: results.comparisons(few)}
     for number, reading in enumerate(READINGS):
         report(f"Q-learning, {reading}", 0.6 + 0.3 * number / len(READINGS))
-        comparisons[reading] = run_reading(reading, results, many).comparisons(few)
+        read = steps(run_reading, reading, many, plan=results)
+        comparisons[reading] = read.comparisons(few)
     report("statements and figures", 0.9)
     parts = {"": results, f".{few}-tests": small}
     rows = [row for agent in AGENTS for row in _rows(agent.name, parts)]
@@ -781,6 +795,7 @@ def reproduce(
     return Reproduced(
         name="lambda-battery",
         title=f"The battery of Table 6.1, taken {many:,} times by each reference agent",
+        findings="docs/findings.md#lambda",
         statements=statements(results, few, comparisons),
         figures={
             f"{row['agent']}{suffix}.{name}": row[name + suffix]

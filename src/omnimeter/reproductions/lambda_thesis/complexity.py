@@ -32,6 +32,7 @@ def reproduce(
     return Reproduced(
         name="lambda-complexity",
         title=title,
+        findings="docs/findings.md#lambda",
         statements=[
             *(
                 relations.hardly_affected(samples, related, agent)

@@ -280,6 +280,7 @@ def reproduce(
     return Reproduced(
         name="lambda-generated",
         title=title,
+        findings="docs/findings.md#lambda",
         statements=statements(samples, passed, readings),
         figures={
             **{f"{row['agent']}.{row['cells']}-cells": row["value"] for row in rows},

@@ -26,7 +26,7 @@ from omnimeter.reports.style import INK, SMALL
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.lambda_thesis import shared as thesis
 from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING, RANDOM
-from omnimeter.reproductions.shared import REWARDS, Report, Statement, fmt, silent
+from omnimeter.reproductions.shared import REWARDS, Report, Statement, Steps, fmt, silent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,6 +97,7 @@ def draw_samples(
     report: Report = silent,
     *,
     joint: bool = False,
+    steps: Steps = Steps(),  # noqa: B008 - a frozen value
 ) -> list[Sample]:
     """The environments of all sizes, the same ones with the same random streams at every call.
 
@@ -105,24 +106,29 @@ def draw_samples(
         interactions: How long each exercise lasts.
         report: Called with the progress.
         joint: Whether all agents are in an environment at once, or each is there alone.
+        steps: Where finished samples are kept.
     """
-    points = thesis.checkpoints(interactions)
     samples = []
     for number, cells in enumerate(SIZES):
         report(f"{environments} environments of {cells} cells", number / len(SIZES))
-        environment_class = Lambda(cells=cells, stop=STOP)
-        # Another seed for each size, so that no random stream is used twice.
-        exercises = thesis.draw_exercises(environment_class, environments, interactions, seed=cells)
-        complexity = {}
-        for measure in MEASURES:
-            measured = Lambda(complexity_measure=measure.class_name)
-            complexity[measure.name] = np.array(
-                [measured.complexity(exercise.instance) for exercise in exercises]
-            )
-        average = thesis.joint_averages if joint else thesis.alone_averages
-        averages = average(environment_class, thesis.REFERENCES, exercises, points)
-        samples.append(Sample(cells, complexity, points, averages))
+        samples.append(steps(_draw_sample, cells, environments, interactions, joint))
     return samples
+
+
+def _draw_sample(cells: int, environments: int, interactions: int, joint: bool) -> Sample:
+    environment_class = Lambda(cells=cells, stop=STOP)
+    # Another seed for each size, so that no random stream is used twice.
+    exercises = thesis.draw_exercises(environment_class, environments, interactions, seed=cells)
+    complexity = {}
+    for measure in MEASURES:
+        measured = Lambda(complexity_measure=measure.class_name)
+        complexity[measure.name] = np.array(
+            [measured.complexity(exercise.instance) for exercise in exercises]
+        )
+    average = thesis.joint_averages if joint else thesis.alone_averages
+    points = thesis.checkpoints(interactions)
+    averages = average(environment_class, thesis.REFERENCES, exercises, points)
+    return Sample(cells, complexity, points, averages)
 
 
 def learner_among_random(environments: int, interactions: int) -> FloatArray:

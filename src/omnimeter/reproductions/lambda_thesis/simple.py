@@ -338,6 +338,7 @@ def reproduce(
         name="lambda-simple",
         title=f"Four agents in the eight-cell space: average reward in {interactions:,} "
         "interactions",
+        findings="docs/findings.md#lambda",
         statements=statements(results),
         figures={
             **{row["agent"]: row["value"] for row in usual},

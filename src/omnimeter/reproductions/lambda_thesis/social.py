@@ -14,7 +14,16 @@ from omnimeter.reproductions import shared
 from omnimeter.reproductions.lambda_thesis import relations
 from omnimeter.reproductions.lambda_thesis import shared as thesis
 from omnimeter.reproductions.lambda_thesis.shared import FOLLOWER, ORACLE, Q_LEARNING
-from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, join, silent
+from omnimeter.reproductions.shared import (
+    REWARDS,
+    Report,
+    Reproduced,
+    Statement,
+    Steps,
+    fmt,
+    join,
+    silent,
+)
 
 NEAR_ZERO = 0.01  # a change whose interval is within this distance of 0 counts as no change
 
@@ -173,17 +182,19 @@ def reproduce(
     interactions: int = thesis.INTERACTIONS,
 ) -> Reproduced:
     """Put all agents into each environment at once, and compare with each being there alone."""
+    steps = Steps(out)
     alone = relations.draw_samples(
-        environments, interactions, lambda what, done: report(what, 0.3 * done)
+        environments, interactions, lambda what, done: report(what, 0.3 * done), steps=steps
     )
     joint = relations.draw_samples(
         environments,
         interactions,
         lambda what, done: report(f"{what}, all agents at once", 0.3 + 0.55 * done),
         joint=True,
+        steps=steps,
     )
     report("Q-learning among random agents", 0.85)
-    among_random = relations.learner_among_random(environments, interactions)
+    among_random = steps(relations.learner_among_random, environments, interactions)
     report("drawing", 0.95)
     rows: list[dict[str, Any]] = [
         {
@@ -203,6 +214,7 @@ def reproduce(
     return Reproduced(
         name="lambda-social",
         title=title,
+        findings="docs/findings.md#lambda",
         statements=statements(alone, joint, related, among_random),
         figures={
             **{f"{row['agent']}.{row['cells']}-cells": row["value"] for row in rows},

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,15 @@ from omnimeter.reports.style import INK
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.lambda_thesis import shared as thesis
 from omnimeter.reproductions.lambda_thesis.relations import SIZES, STOP
-from omnimeter.reproductions.shared import REWARDS, Report, Reproduced, Statement, fmt, silent
+from omnimeter.reproductions.shared import (
+    REWARDS,
+    Report,
+    Reproduced,
+    Statement,
+    Steps,
+    fmt,
+    silent,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,6 +109,7 @@ def run_grid(
     alphas: FloatArray = ALPHAS,
     gammas: FloatArray = GAMMAS,
     report: Report = silent,
+    steps: Steps = Steps(),  # noqa: B008 - a frozen value
 ) -> Grid:
     """Run all combinations in the same sessions, with the same random streams.
 
@@ -110,8 +120,10 @@ def run_grid(
         alphas: The learning rates.
         gammas: The discount factors.
         report: Called with the progress.
+        steps: Where finished rows are kept.
     """
-    row = partial(_row, gammas=tuple(gammas.tolist()), sessions=sessions, interactions=interactions)
+    row = partial(steps, _row)
+    same = (repeat(each) for each in (gammas.tolist(), sessions, interactions))
     count = len(alphas) * len(gammas) * sessions * len(SIZES)
     rows = []
     with ExitStack() as stack:
@@ -119,13 +131,13 @@ def run_grid(
         if workers > 1:
             pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
             apply = stack.enter_context(pool).map
-        for done, values in enumerate(apply(row, alphas.tolist()), start=1):
+        for done, values in enumerate(apply(row, alphas.tolist(), *same), start=1):
             rows.append(values)
             report(f"{count:,} sessions of {interactions:,} interactions", done / len(alphas))
     return Grid(alphas, gammas, np.array(rows))
 
 
-def _row(alpha: float, gammas: tuple[float, ...], sessions: int, interactions: int) -> FloatArray:
+def _row(alpha: float, gammas: Sequence[float], sessions: int, interactions: int) -> FloatArray:
     """The rewards with one learning rate: by discount factor, number of cells and session."""
     agents = (QLearning(alpha=alpha, gamma=gamma) for gamma in gammas)
     return np.array([session_rewards(agent, sessions, interactions) for agent in agents])
@@ -166,6 +178,12 @@ def gain_of_choosing(grid: Grid, published: Index) -> Estimate:
     chosen = np.concatenate([second.of(first.best()), first.of(second.best())])
     given = np.concatenate([second.of(published), first.of(published)])
     return paired_difference(chosen, given, support=REWARDS)
+
+
+def _raised(sessions: int, interactions: int) -> FloatArray:
+    """The rewards in the same sessions with ``BEYOND`` and initial values of ``RAISED``."""
+    agent = QLearning(alpha=PUBLISHED[0], gamma=BEYOND, initial_value=RAISED)
+    return session_rewards(agent, sessions, interactions)
 
 
 def _rows(grid: Grid, published: Index) -> list[dict[str, Any]]:
@@ -333,6 +351,7 @@ def describe(grid: Grid, raised: FloatArray, out: Path) -> Reproduced:
         name="lambda-tuning",
         title=f"Q-learning with {grid.means.size} combinations of alpha and gamma, each in the "
         f"same {grid.sessions} sessions",
+        findings="docs/findings.md#lambda",
         statements=[_chosen(grid, best, published, gain), _cliff(grid, raised)],
         figures={
             "best.alpha": float(grid.alphas[best[0]]),
@@ -356,6 +375,6 @@ def describe(grid: Grid, raised: FloatArray, out: Path) -> Reproduced:
 def reproduce(out: Path, report: Report = silent) -> Reproduced:
     """Try 20 x 20 combinations of learning rate and discount factor."""
     workers = min(2, cores())
-    grid = run_grid(SESSIONS, thesis.INTERACTIONS, workers, report=report)
-    raised = QLearning(alpha=PUBLISHED[0], gamma=BEYOND, initial_value=RAISED)
-    return describe(grid, session_rewards(raised, SESSIONS, thesis.INTERACTIONS), out)
+    steps = Steps(out)
+    grid = run_grid(SESSIONS, thesis.INTERACTIONS, workers, report=report, steps=steps)
+    return describe(grid, steps(_raised, SESSIONS, thesis.INTERACTIONS), out)

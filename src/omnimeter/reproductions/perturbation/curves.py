@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 from math import inf
 from multiprocessing import get_context
 from pathlib import Path
@@ -43,6 +44,7 @@ from omnimeter.reproductions.shared import (
     Report,
     Reproduced,
     Statement,
+    Steps,
     contains_zero,
     fmt,
     join,
@@ -202,7 +204,12 @@ def explore(parameters: Mapping[str, Any], repetitions: int) -> Results:
     )
 
 
-def run_dials(repetitions: int, workers: int, report: Report = silent) -> dict[Key, Results]:
+def run_dials(
+    repetitions: int,
+    workers: int,
+    report: Report = silent,
+    steps: Steps = Steps(),  # noqa: B008 - a frozen value
+) -> dict[Key, Results]:
     """The results of all worlds of all dials, the same whatever the number of processes."""
     series = (*DIALS, ACCURACY)
     keys = [(dial.measure, place) for dial in series for place in range(len(dial.worlds))]
@@ -214,7 +221,7 @@ def run_dials(repetitions: int, workers: int, report: Report = silent) -> dict[K
         if workers > 1:
             pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
             apply = stack.enter_context(pool).map
-        explored = apply(partial(explore, repetitions=repetitions), worlds)
+        explored = apply(partial(steps, explore), worlds, repeat(repetitions))
         for key, result in zip(keys, explored, strict=True):
             results[key] = result
             report(doing, len(results) / len(keys))
@@ -508,7 +515,7 @@ def reproduce(
         workers: Processes that work at once; two by default, or one if there is one core.
     """
     repetitions = QUICK if quick else REPETITIONS
-    curves = Curves(run_dials(repetitions, workers or min(2, cores()), report))
+    curves = Curves(run_dials(repetitions, workers or min(2, cores()), report, Steps(out)))
     rows = curves.summary()
     figures = {
         f"{dial.measure}.{agent}.{name}": value
@@ -519,6 +526,7 @@ def reproduce(
     return Reproduced(
         name="tolerance-curves",
         title="Performance of searchers as each measure of their world grows",
+        findings="docs/findings.md#perturbation-tolerance",
         statements=statements(curves),
         figures={**figures, "repetitions": float(repetitions)},
         rows=rows,

@@ -145,6 +145,7 @@ def reproduce(out: Path, report: Report = silent) -> Reproduced:
     return Reproduced(
         name="perturbation-measures",
         title="The measures of the 8 x 8 world with two rewards",
+        findings="docs/findings.md#perturbation-tolerance",
         statements=_statements(figures),
         figures=figures,
         rows=rows,

@@ -26,7 +26,7 @@ from omnimeter.estimation import Estimate
 from omnimeter.interaction import KernelAgent, run_single
 from omnimeter.reports.style import INK, MUTED, SERIES, SMALL
 from omnimeter.reproductions import plots, shared
-from omnimeter.reproductions.shared import Report, Reproduced, Statement, fmt, join, silent
+from omnimeter.reproductions.shared import Report, Reproduced, Statement, Steps, fmt, join, silent
 
 Rewards = tuple[float, float]
 
@@ -163,6 +163,14 @@ def performance(
     return tuple(np.array(rows).T)
 
 
+def _both(
+    case: Case, runs: int, parameters: Mapping[str, float], settings: Mapping[str, float]
+) -> tuple[tuple[FloatArray, ...], FloatArray]:
+    """The performance of the plain learner, and that after the switch of the monitored one."""
+    learners = plain_learner(parameters), monitored_learner(parameters, **settings)
+    return performance(case, learners[0], runs), performance(case, learners[1], runs)[-1]
+
+
 @dataclass(frozen=True)
 class Experiment:
     """Both learners in all cases.
@@ -187,17 +195,17 @@ class Experiment:
         parameters: Mapping[str, float] = CHOSEN,
         settings: Mapping[str, float] = MappingProxyType({}),
         report: Report = silent,
+        steps: Steps = Steps(),  # noqa: B008 - a frozen value
     ) -> Experiment:
         """Run it."""
         ordered = sorted(cases, key=lambda case: case.degree)
         plain, monitored, before = [], [], []
-        learners = plain_learner(parameters), monitored_learner(parameters, **settings)
         for number, case in enumerate(ordered):
             report(f"{runs} runs of both learners, {case.name}", number / len(ordered))
-            *early, late = performance(case, learners[0], runs)
+            (*early, late), after = steps(_both, case, runs, dict(parameters), dict(settings))
             before.append([each.mean() for each in early])
             plain.append(late)
-            monitored.append(performance(case, learners[1], runs)[-1])
+            monitored.append(after)
         return cls(ordered, np.array(plain), np.array(monitored), np.array(before))
 
     @property
@@ -276,21 +284,36 @@ MEASURES: Mapping[str, Any] = {
 """What is compared with the degree, as functions of the mean performances of both learners."""
 
 
-def search(runs: int, report: Report = silent) -> list[dict[str, float]]:
+def search(
+    runs: int,
+    report: Report = silent,
+    steps: Steps = Steps(),  # noqa: B008 - a frozen value
+) -> list[dict[str, float]]:
     """The mean performance before the switch for all parameters of the grid, best first."""
     rows = []
     combined = list(product(*GRID.values()))
     for number, values in enumerate(combined):
         report("the search for parameters", number / len(combined))
         parameters = dict(zip(GRID, values, strict=True))
-        learner = plain_learner(parameters)
-        early = [performance(Case(each, each), learner, runs, TURNS) for each in INITIAL]
-        means = np.mean([[part.mean() for part in parts] for parts in early], axis=0)
+        means = steps(_early, parameters, runs)
         rows.append({**parameters, "performance": float(means[0]), "last": float(means[1])})
     return sorted(rows, key=lambda row: -row["performance"])
 
 
-def sensitivity(runs: int, cases: Sequence[Case], report: Report = silent) -> list[dict[str, Any]]:
+def _early(parameters: Mapping[str, float], runs: int) -> FloatArray:
+    """The mean performance before the switch, and at the end of that."""
+    learner = plain_learner(parameters)
+    early = [performance(Case(each, each), learner, runs, TURNS) for each in INITIAL]
+    means: FloatArray = np.mean([[part.mean() for part in parts] for parts in early], axis=0)
+    return means
+
+
+def sensitivity(
+    runs: int,
+    cases: Sequence[Case],
+    report: Report = silent,
+    steps: Steps = Steps(),  # noqa: B008 - a frozen value
+) -> list[dict[str, Any]]:
     """The correlations for a range of parameters of the learner, then of the monitor."""
     rows = []
     learners = [dict(zip(RANGE, values, strict=True)) for values in product(*RANGE.values())]
@@ -300,7 +323,7 @@ def sensitivity(runs: int, cases: Sequence[Case], report: Report = silent) -> li
     ]
     for number, (parameters, settings) in enumerate(combined):
         report("a range of parameters", number / len(combined))
-        result = Experiment.of(cases, runs, parameters, settings)
+        result = Experiment.of(cases, runs, parameters, settings, steps=steps)
         plain, monitored = result.plain.mean(axis=1), result.monitored.mean(axis=1)
         degrees = result.degrees
         large = degrees >= LARGE
@@ -311,7 +334,7 @@ def sensitivity(runs: int, cases: Sequence[Case], report: Report = silent) -> li
             {
                 **parameters,
                 "monitor": _settings(settings),
-                "alarms": None if settings else false_alarms(runs, parameters)[0],
+                "alarms": None if settings else steps(false_alarms, runs, parameters)[0],
                 "plain": float(correlated(degrees, plain)),
                 "ratio": ratio,
                 "gain": float(correlated(degrees, monitored - plain)),
@@ -534,11 +557,12 @@ def reproduce(
     def part(start: float, share: float) -> Report:
         return lambda doing, done: report(doing, start + share * done)
 
-    result = Experiment.of(chosen, runs, report=part(0.0, 0.55))
-    parameters = search(few, part(0.55, 0.1))
-    range_rows = sensitivity(few, chosen, part(0.65, 0.3))
+    steps = Steps(out)
+    result = Experiment.of(chosen, runs, report=part(0.0, 0.55), steps=steps)
+    parameters = search(few, part(0.55, 0.1), steps)
+    range_rows = sensitivity(few, chosen, part(0.65, 0.3), steps)
     report("runs without a perturbation", 0.95)
-    alarms = false_alarms(few)
+    alarms = steps(false_alarms, few)
     names = ("plain", "monitored", "ratio")
     estimates = [result.estimate(MEASURES[name]) for name in names]
     rows = [
@@ -557,6 +581,7 @@ def reproduce(
     return Reproduced(
         name="perturbation-tolerance",
         title="Performance after a perturbation against its degree, with and without a monitor",
+        findings="docs/findings.md#perturbation-tolerance",
         statements=statements(result, parameters, range_rows, alarms),
         figures={
             "cases": float(len(result.cases)),
