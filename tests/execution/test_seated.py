@@ -13,9 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 import omnimeter as om
+from omnimeter.api.campaign_file import read_plan
 from omnimeter.api.evaluation import seats_of
 from omnimeter.cli.app import app
 from omnimeter.contract import Ending, Exercise, FaultKind, InvalidInputError, Outcome, Spec
+from omnimeter.contract.errors import StoreError
 from omnimeter.contract.outcomes import Outcomes
 from omnimeter.execution import Isolation, Options, check, evaluate
 from omnimeter.execution.workers import ExerciseRunner, make_agent, make_environment_class
@@ -256,23 +258,24 @@ def test_agents_are_drawn_by_similar_scores() -> None:
 
 
 def test_a_stored_evaluation_gives_agents_of_the_catalogue(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
 ) -> None:
     path = tmp_path / "mine.py"
     path.write_text(RAISES.format(what="pass"))
     given: dict[str, Any] = {"environment_class": "lambda(cells=4)", "interactions": 50, "seed": 1}
-    agents = ["random", "follower", f"{path}:Mine", "q-learning"]
+    agents = ["random", "follower", f"{path}:Theirs", "q-learning"]
     stored = om.evaluate(agents, **given, exercises=4, out=tmp_path / "stored")
-    (seat,), _ = seats_of((), tmp_path / "stored")
-    assert "Not drawn, since no agents of the catalogue: " in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="Not drawn, since no agents of the catalogue: "):
+        (seat,), _ = seats_of((), tmp_path / "stored")
     assert {each["id"] for each in seat["agents"]} == {"random-v1", "follower-v1", "q-learning-v1"}
     assert sorted(seat["scores"].values()) == sorted(
         each.value for each in stored.scores.values() if each.value is not None
     )
-    mine = om.evaluate(
-        [f"{path}:Mine", "random"], **given, exercises=6, similar=[stored, stored],
-        count_seated=True,
-    )  # fmt: skip
+    with pytest.warns(UserWarning, match="Not drawn"):
+        mine = om.evaluate(
+            [f"{path}:Theirs", "random"], **given, exercises=6, similar=[stored, stored],
+            count_seated=True,
+        )  # fmt: skip
     assert mine.complete
     for outcomes in mine.outcomes.values():
         for each in outcomes:
@@ -291,10 +294,10 @@ def test_the_length_of_code(tmp_path: Path) -> None:
     assert 4 <= plain <= 8  # one of the ids of the catalogue
     assert tuned > plain + 64
     path = tmp_path / "long.py"
-    path.write_text("# one\nclass Mine: pass\n")
-    short = code_length(om.Spec(f"{path}:Mine"))
-    path.write_text("# " + "".join(map(str, range(500))) + "\nclass Mine: pass\n")
-    assert code_length(om.Spec(f"{path}:Mine")) > short > 64
+    path.write_text("# one\nclass Theirs: pass\n")
+    short = code_length(om.Spec(f"{path}:Theirs"))
+    path.write_text("# " + "".join(map(str, range(500))) + "\nclass Theirs: pass\n")
+    assert code_length(om.Spec(f"{path}:Theirs")) > short > 64
 
 
 @pytest.mark.parametrize(
@@ -376,7 +379,7 @@ def test_others_with_whom_it_was_are_told_and_not_mixed(
         app, [*command, "-a", "follower", "--with", "follower", "--out", "with"]
     )
     assert again.exit_code == 0, again.output
-    with pytest.raises(Exception, match="other settings|another"):
+    with pytest.raises(StoreError, match="parameters.seated is"):
         CliRunner().invoke(app, [*command, "--out", "with"], catch_exceptions=False)
 
 
@@ -396,3 +399,36 @@ def test_an_outcome_is_read_as_it_was_written() -> None:
     what = evaluation(WANDERER, seated=[NARROW])
     (outcome, *_) = evaluate(what, None, NONE).outcomes[WANDERER]
     assert Outcome.from_json(json.dumps(outcome.to_json())) == outcome
+
+
+def test_a_campaign_seats_agents_too(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"interactions": 20, "exercises": 3}
+    om.evaluate(["random", "follower"], "lambda", **given, seed=1, out=tmp_path / "stored")
+    path = tmp_path / "campaign.toml"
+    path.write_text(
+        """
+        seeds = [3]
+        [[agents]]
+        agent = "random"
+        [[tests]]
+        class = "lambda"
+        interactions = 20
+        exercises = 3
+        seated = ["follower"]
+        similar = "stored"
+        count_seated = true
+        [[tests]]
+        class = "lambda"
+        definition = 19
+        interactions = 1000
+        seated = "follower"
+        """
+    )
+    plan, _ = read_plan(path)
+    same = om.evaluate(
+        "random", "lambda", **given, seed=3, seated="follower", similar=tmp_path / "stored",
+        count_seated=True,
+    )  # fmt: skip
+    sample, universal = (each.evaluation.protocol for each in plan.entries)
+    assert sample == same.evaluation.protocol
+    assert universal.parameters["seated"] == seats_of("follower", None)[0]

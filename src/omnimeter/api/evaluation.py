@@ -19,7 +19,15 @@ import numpy as np
 
 from omnimeter.api.result import MemoryRecord, Result, consented, opened
 from omnimeter.caching import announce
-from omnimeter.catalogue import Kind, checked_name, objects, parse, parse_agents, with_digest
+from omnimeter.catalogue import (
+    Kind,
+    checked_name,
+    objects,
+    parse,
+    parse_agents,
+    place_of,
+    with_digest,
+)
 from omnimeter.contract import (
     EnvironmentClass,
     InvalidInputError,
@@ -689,7 +697,8 @@ def _similar_seat(stored: Any) -> Seat:
     Agents with faults of their own have none that counts. What is not of the catalogue is not
     drawn: an evaluation may come from anywhere, and naming it is no consent to run what it names.
     """
-    result = stored if isinstance(stored, Result) else load(stored)
+    place = place_of(stored) if isinstance(stored, str) else stored  # also of a campaign's file
+    result = place if isinstance(place, Result) else load(place)
     scores = {
         agent: score.value
         for agent, score in result.judged.scores.items()

@@ -109,7 +109,7 @@ def comparison_sentence(comparison: Comparison) -> str:
     common = counted(comparison.count, comparison.unit)
     if comparison.verdict is Verdict.FAULTY:
         return (
-            f"{agent} and {reference} are not compared, because faults of their own decided which "
+            f"{agent} and {reference} are not compared, because faults decided which "
             "exercises could be."
         )
     if comparison.verdict is Verdict.TOO_FEW or size is None:
