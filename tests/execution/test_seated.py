@@ -379,7 +379,7 @@ def test_others_with_whom_it_was_are_told_and_not_mixed(
         app, [*command, "-a", "follower", "--with", "follower", "--out", "with"]
     )
     assert again.exit_code == 0, again.output
-    with pytest.raises(StoreError, match="parameters.seated is"):
+    with pytest.raises(StoreError, match=r"parameters\.seated is"):
         CliRunner().invoke(app, [*command, "--out", "with"], catch_exceptions=False)
 
 
@@ -418,6 +418,7 @@ def test_a_campaign_seats_agents_too(tmp_path: Path) -> None:
         similar = "stored"
         count_seated = true
         [[tests]]
+        name = "level"
         class = "lambda"
         definition = 19
         interactions = 1000
