@@ -15,6 +15,11 @@ def compressed_length(text: str) -> int:
     return len(zlib.compress(text.encode()))
 
 
+def compressed_bytes(content: bytes) -> int:
+    """The number of bytes of a content compressed by zlib with its defaults; 0 of nothing."""
+    return len(zlib.compress(content)) if content else 0
+
+
 def kt_max(bits: int, steps: int) -> float:
     """The length of a description plus the logarithm of its longest response time.
 

@@ -79,7 +79,7 @@ _LIMITS = _names(running_options).keys() - {"workers"}
 _OTHERWISE = _LIMITS | {"agents", "environment_class", "seed", "out", "workers", "progress"}
 _OF_SAMPLES = {name: each for name, each in _names(evaluate).items() if name not in _OTHERWISE}
 _OF_UNIVERSAL = _names(universal.test).keys() - _OTHERWISE
-_FLAGS = {"joint", "traces", "privileged", "unbalanced"}
+_FLAGS = {"joint", "traces", "privileged", "unbalanced", "count_seated"}
 _COMMON = {"name", "agents", "set", "grid", "traces", "privileged"}
 _KEYS = {
     "": {"title", "seeds", "repetitions", "agents", "tests", "run", "limits", "slurm"},
@@ -584,7 +584,8 @@ class _Reader:
             evaluation = self._planned(where, values, settings, spec, taking)
             seeded = evaluation.with_seed(0 if evaluation.needs_seed else None)
             protocol = seeded.make_protocol()
-            label = spec.label if spec else protocol.describe().environments
+            alone = spec is not None and not protocol.seated
+            label = spec.label if spec and alone else protocol.describe().environments
             try:
                 list(protocol.propose(taking[0], [])[:DRAWN])
             except OmnimeterError as error:

@@ -26,6 +26,7 @@ from omnimeter.catalogue import (
     objects,
     parse,
     parse_agents,
+    place_of,
     with_digest,
 )
 from omnimeter.contract import (
@@ -51,6 +52,7 @@ from omnimeter.protocols import Evaluation, summarise
 from omnimeter.protocols.battery import snapshot
 from omnimeter.protocols.bayesian import BayesianRL
 from omnimeter.protocols.sample import FIRST_BLOCK, MOST_EXERCISES, default_payoff
+from omnimeter.protocols.seating import Seat, code_length
 
 AgentLike = Any
 """A spec (``"random(rate=10)"``, ``"my_agent.py:MyAgent"``), a ``Spec``, or a Python object: a
@@ -319,7 +321,7 @@ class Session:
             if self._options.workers > 1:
                 objects.pack()
             check(self.evaluation.with_seed(self._secret))
-            check_sandbox(self.evaluation.agents, self._options)
+            check_sandbox(self.evaluation.members, self._options)
             self._checked = True
 
     def run(self, progress: Progress = False) -> Result:
@@ -436,6 +438,9 @@ def evaluate(
     timeout: float | None = None,
     timeout_rule: str = "no-reward",
     joint: bool = False,
+    seated: AgentLike | Sequence[AgentLike] = (),
+    similar: Result | str | Path | Sequence[Result | str | Path] = (),
+    count_seated: bool = False,
     memory: Memory = "fresh",
     prior: EnvironmentClassLike | None = None,
     gamma: float | None = None,
@@ -486,6 +491,12 @@ def evaluate(
         timeout: Seconds after which an action comes too late.
         timeout_rule: What then takes its place: ``no-reward`` or ``random-action``.
         joint: Whether all agents are in the environments at once.
+        seated: Agents that sit beside each agent in each of its exercises, in the following seats.
+            They act and learn, and are not evaluated.
+        similar: Stored evaluations, or results: from each, one more agent is drawn for every
+            exercise, the likelier the closer its score there is to that of the agent beside it.
+        count_seated: Whether the complexity of an exercise includes the length of the code of
+            those seated beside the agent, in bits.
         memory: ``fresh`` (every exercise gets a new agent) or ``carried`` (one agent takes all
             exercises in order).
         prior: The class of MDPs that agents are told of in an offline phase, before they act in
@@ -549,6 +560,9 @@ def evaluate(
         "at": at,
         "window": window,
         "seed": seed,
+        "seated": seated,
+        "similar": similar,
+        "count_seated": count_seated,
     }
     evaluation, things = plan(agents, environment_class, battery, given, joint=joint, traces=traces)
     evaluation = replace(evaluation, privileged=privileged)
@@ -626,8 +640,11 @@ def prepare(
 
 
 OF_A_CLASS = frozenset(
-    ("exercises", "precision", "interactions", "seconds", "complexity", "clock", "timeout")
-)
+    (
+        "exercises", "precision", "interactions", "seconds", "complexity", "clock", "timeout",
+        "seated",
+    )
+)  # fmt: skip
 """What says which exercises there are in an environment class; a battery says it itself."""
 
 
@@ -639,6 +656,73 @@ OF_ANOTHER = {"prior": OF_A_PRIOR, "at": frozenset(("then", "window"))}
 def is_number(value: object) -> bool:
     """Whether something is a real number; ``True`` and texts are none."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+SEATING = ("seated", "similar", "count_seated")
+"""What says who is seated beside agents."""
+
+
+def joined(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """The Python objects of both, by their ids.
+
+    Raises:
+        InvalidInputError: Two have the same name.
+    """
+    for name in one.keys() & other.keys():
+        if one[name] is not other[name]:
+            message = f"Two agents have the name {name}."
+            raise InvalidInputError(message, "Give their classes different names.")
+    return {**one, **other}
+
+
+def seats_of(
+    seated: AgentLike | Sequence[AgentLike] | None,
+    similar: Result | str | Path | Sequence[Result | str | Path] | None,
+    count_seated: bool | None = None,
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The seats beside agents as protocols take them, and the Python objects that sit there.
+
+    Raises:
+        InvalidInputError: Something is no agent, or an evaluation has none that can be drawn.
+    """
+    specs, things = agent_specs([] if seated is None else seated)
+    stored: Sequence[Any] = similar if isinstance(similar, list | tuple) else [similar]
+    seats = [Seat((agent,)) for agent in specs]
+    seats += [_similar_seat(each) for each in stored if each is not None]
+    if not isinstance(count_seated, bool | None) or (count_seated and not seats):
+        message = f"count_seated={shown(count_seated)} cannot be used."
+        raise InvalidInputError(message, "Give True together with seated= or similar=, or False.")
+    if count_seated:
+        seats = [replace(s, bits=tuple(map(code_length, s.agents))) for s in seats]
+    return [seat.to_json() for seat in seats], things
+
+
+def _similar_seat(stored: Any) -> Seat:
+    """The seat for an agent drawn from a stored evaluation, with all scores there.
+
+    Agents with faults of their own have none that counts. What is not of the catalogue is not
+    drawn: an evaluation may come from anywhere, and naming it is no consent to run what it names.
+    """
+    place = place_of(stored) if isinstance(stored, str) else stored  # also of a campaign's file
+    result = place if isinstance(place, Result) else load(place)
+    scores = {
+        agent: score.value
+        for agent, score in result.judged.scores.items()
+        if score.value is not None and not result.judged.outcomes[agent].own_faults.any()
+    }
+    foreign = [
+        agent
+        for agent in scores
+        if is_isolated(agent, Isolation.AUTO) or objects.is_object(agent.id)
+    ]
+    if foreign:
+        names = ", ".join(agent.label for agent in foreign)
+        announce(f"Not drawn, since no agents of the catalogue: {names}.", warn=True)
+    drawn = sorted((agent.unnamed for agent in scores.keys() - set(foreign)), key=lambda a: a.key)
+    if not drawn:
+        message = f"{shown(stored, str)} has no agents of the catalogue with scores."
+        raise InvalidInputError(message, "Give another evaluation, or seat agents by name.")
+    return Seat(tuple(dict.fromkeys(drawn)), {agent.stream_key: v for agent, v in scores.items()})
 
 
 def plan(
@@ -668,7 +752,10 @@ def plan(
         for name, value in given.items()
         if value is not None
     }
+    seats, beside = seats_of(*(parameters.pop(name, None) for name in SEATING))
+    things = joined(things, beside)
     _require_finite(parameters)
+    parameters |= {"seated": seats} if seats else {}
     for name, planned, example in (
         ("prior", _plan_with_prior, "prior=gc"),
         ("at", _plan_with_change, "at=1000"),
@@ -711,7 +798,7 @@ def plan(
         parameters["complexity"] = complexities if len(complexities) > 1 else complexities[0]
     if joint:
         parameters["joint"] = [agent.to_json() for agent in specs]
-    return Evaluation(Spec("sample-v1", parameters), specs, traces), {**things, **own}
+    return Evaluation(Spec("sample-v1", parameters), specs, traces), joined(things, own)
 
 
 NAMES = frozenset(("clock", "timeout_rule", "memory", "noise"))

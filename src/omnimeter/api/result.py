@@ -510,8 +510,9 @@ FIXED_SEED = (
 def seed_warning(evaluation: Evaluation) -> str:
     """What a fixed seed means beside an agent that is not trusted; empty where there is none."""
     fixed = "seed" in evaluation.protocol.parameters or evaluation.seed_told
-    untrusted = any(is_isolated(agent, Isolation.AUTO) for agent in evaluation.agents)
-    return FIXED_SEED if fixed and untrusted else ""
+    if fixed and any(is_isolated(agent, Isolation.AUTO) for agent in evaluation.members):
+        return FIXED_SEED
+    return ""
 
 
 def opened(

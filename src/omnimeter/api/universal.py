@@ -15,9 +15,12 @@ from omnimeter.api.evaluation import (
     agent_specs,
     class_spec,
     is_number,
+    joined,
     read_spec,
     running_options,
+    seats_of,
 )
+from omnimeter.api.result import Result
 from omnimeter.catalogue import Kind, objects
 from omnimeter.contract import ClockKind, InvalidInputError, OmnimeterError, Spec
 from omnimeter.execution.harness import HarnessCost, measure
@@ -129,7 +132,7 @@ class UniversalTest(Session):
         if design.precision is not None:
             length, parts = f"at most {length}", f"{parts}, for a precision of {design.precision:g}"
         seed = f"seed {parameters['seed']}" if "seed" in parameters else "secret seed"
-        return f"{self.environment_spec.label} · {length} {parts} · {seed}"
+        return f"{design.environments} · {length} {parts} · {seed}"
 
     @property
     def real_time(self) -> bool:
@@ -209,6 +212,9 @@ def test(
     slot: float | None = None,
     exercises: int | None = None,
     adjustment: str | Spec | None = None,
+    seated: AgentLike | Sequence[AgentLike] = (),
+    similar: Result | str | Path | Sequence[Result | str | Path] = (),
+    count_seated: bool = False,
     payoff: str | Spec | None = None,
     clock: str | None = None,
     tick: float | None = None,
@@ -250,6 +256,10 @@ def test(
         slot: Length of the first exercise: seconds (by default 1e-6) or interactions (1).
         exercises: Definitions 10, 15, 17: how many (by default 20).
         adjustment: Definitions 15, 17: what results are weighed by (by default flat).
+        seated: Agents that sit beside each agent, as in ``evaluate``; not by the wall clock.
+        similar: As for ``evaluate``.
+        count_seated: As for ``evaluate``; not in the anytime tests, whose level chooses
+            environments only.
         payoff: What an exercise is worth (by default diminishing with time, else
             planned-average).
         clock: ``wall`` (the default); ``own``: only the agent's own time counts, however long the
@@ -314,6 +324,9 @@ def test(
     parameters = {"environment_class": spec.to_json(), **_parameters(chosen, given)}
     if seed is not None:
         parameters["seed"] = seed
+    seats, beside = seats_of(seated, similar, count_seated)
+    if seats:
+        parameters["seated"] = seats
     evaluation = Evaluation(Spec(chosen.protocol, parameters), specs, traces, privileged)
     how = running_options(
         workers,
@@ -326,7 +339,7 @@ def test(
         fault_limit=fault_limit,
         journal=journal,
     )
-    return UniversalTest(chosen, evaluation, {**things, **own}, out, how)
+    return UniversalTest(chosen, evaluation, {**joined(things, beside), **own}, out, how)
 
 
 test.__test__ = False  # type: ignore[attr-defined] # so that pytest does not take it for one

@@ -15,7 +15,7 @@ from omnimeter.catalogue.loading import read_location
 from omnimeter.catalogue.objects import is_object
 from omnimeter.contract import InvalidInputError
 
-_AGENTS = {"agent", "agents", "joint"}
+_AGENTS = {"agent", "agents", "joint", "seated"}
 """The fields with agents: reading results imports none."""
 
 

@@ -33,6 +33,32 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the class: name=value."),
 ]
+Seated = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="AGENT",
+        help="An agent that sits beside each agent in all its exercises, and gets no score. May be "
+        "given several times.",
+    ),
+]
+Similar = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--with-similar",
+        metavar="DIR",
+        help="One more, drawn for each exercise from the agents of a stored evaluation, the "
+        "likelier the closer its score there.",
+    ),
+]
+CountSeated = Annotated[
+    bool,
+    typer.Option(
+        "--count-seated",
+        help="Add the length of the code of those seated beside the agent to complexities, in "
+        "bits.",
+    ),
+]
 Seed = Annotated[int, typer.Option(metavar="N", help="The root of all random numbers.")]
 SecretSeed = Annotated[
     int | None,

@@ -22,6 +22,9 @@ EXERCISES = {
     "environment_class",
     "settings",
     "joint",
+    "seated",
+    "similar",
+    "count_seated",
     "exercises",
     "precision",
     "interactions",
@@ -74,6 +77,9 @@ def run(
     joint: Annotated[
         bool, typer.Option("--joint", help="All agents are in the environments at once.")
     ] = False,
+    seated: options.Seated = None,
+    similar: options.Similar = None,
+    count_seated: options.CountSeated = False,
     carry_memory: Annotated[
         bool,
         typer.Option(
@@ -266,6 +272,9 @@ def run(
                 "at": at,
                 "window": window,
                 "seed": seed,
+                "seated": seated,
+                "similar": similar,
+                "count_seated": count_seated,
             },
             joint=joint,
             traces=traces,

@@ -86,6 +86,9 @@ def test(
             help="Length of the first exercise: seconds (by default 1e-6) or interactions (1).",
         ),
     ] = None,
+    seated: options.Seated = None,
+    similar: options.Similar = None,
+    count_seated: options.CountSeated = False,
     definition: Annotated[
         int | None,
         typer.Option(
@@ -184,6 +187,9 @@ def test(
         "start_complexity": start_complexity,
         "payoff": payoff,
         "unbalanced": unbalanced,
+        "seated": seated or (),
+        "similar": similar or (),
+        "count_seated": count_seated,
         "seed": seed,
         "traces": traces,
         "isolation": isolation,

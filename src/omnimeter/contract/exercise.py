@@ -122,6 +122,7 @@ class FaultKind(StrEnum):
     AGENT_ERROR = "agent-error"
     TIME_OUT = "time-out"
     INFRASTRUCTURE = "infrastructure"
+    SEATED = "seated-agent"  # of an agent that is seated beside the one that takes the exercise
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,10 @@ class Fault(JsonData):
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", clean_message(self.message))
         object.__setattr__(self, "detail", clean_detail(self.detail))
+
+
+OWN = (FaultKind.AGENT_ERROR, FaultKind.TIME_OUT)
+"""The kinds of faults that are the agent's own."""
 
 
 class Ending(StrEnum):
@@ -235,6 +240,7 @@ class Exercise(JsonData):
         timeout: The longest that one action may take, if there is a limit.
         joint: All agents in the environment, in the order of their seats; empty when it is alone.
             Their exercises of the same number and seed are one joint run.
+        seated: How many of these, the last, are seated beside the others and are not evaluated.
         preparation: The offline phase that the agent has had, if it has had one.
         measured: Whether the computation time of each decision is measured.
 
@@ -254,8 +260,12 @@ class Exercise(JsonData):
     joint: tuple[Spec, ...] = ()
     preparation: Preparation | None = None
     measured: bool = False
+    seated: int = 0
 
     def __post_init__(self) -> None:
+        if self.seated and not 0 < self.seated < len(self.joint):
+            message = f"{self.seated} of {len(self.joint)} joint agents cannot be seated beside it."
+            raise InvalidInputError(message, "Leave a seat for the agent that is evaluated.")
         if self.joint:
             check_joint(self.joint, self.clock, self.timeout)
             if self.agent not in self.joint:
@@ -297,6 +307,7 @@ class Exercise(JsonData):
             self.joint,
             self.preparation,
             self.measured,
+            self.seated,
         )
 
     def stream(self, side: str) -> Stream:
@@ -314,6 +325,11 @@ class Exercise(JsonData):
         """The exercise of another agent in the same joint run."""
         return replace(self, agent=agent)
 
+    @property
+    def beside(self) -> tuple[Spec, ...]:
+        """The agents that are seated beside those that are evaluated, in their order."""
+        return self.joint[len(self.joint) - self.seated :]
+
 
 @lru_cache(maxsize=1024)
 def _pieces(
@@ -326,12 +342,13 @@ def _pieces(
     joint: tuple[Spec, ...],
     preparation: Preparation | None,
     measured: bool,
+    seated: int,
 ) -> tuple[str, str, str, str]:
     """The JSON text of what exercises have in common, cut where the rest of it belongs."""
     none = Instance({})
     kind = Exercise(
         agent, environment_class, none, budget, seed, 0, clock, timeout, 0.0, joint, preparation,
-        measured,
+        measured, seated,
     )  # fmt: skip
     data = kind.to_json()
 
@@ -343,7 +360,7 @@ def _pieces(
         piece("agent", "budget", "clock"),
         piece("environment_class"),
         piece("joint", "measured"),
-        piece("preparation", "seed", "timeout"),
+        piece("preparation", "seated", "seed", "timeout"),
     )
 
 
@@ -401,7 +418,17 @@ class Outcome(JsonData):
 
 def is_own_fault(outcome: Outcome) -> bool:
     """Whether an exercise ended in a fault of the agent itself."""
-    return outcome.fault is not None and outcome.fault.kind is not FaultKind.INFRASTRUCTURE
+    return outcome.fault is not None and outcome.fault.kind in OWN
+
+
+def hides_payoff(outcome: Outcome) -> bool:
+    """Whether an exercise ended in a fault that may depend on how well the agent did.
+
+    That is so of its own faults, and of those of agents that are seated beside it.
+    """
+    return is_own_fault(outcome) or (
+        outcome.fault is not None and outcome.fault.kind is FaultKind.SEATED
+    )
 
 
 def supersedes(later: Outcome, earlier: Outcome) -> bool:

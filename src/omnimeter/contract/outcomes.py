@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.contract.agent import FloatArray, IntArray
-from omnimeter.contract.exercise import Ending, Exercise, FaultKind, Outcome
+from omnimeter.contract.exercise import OWN, Ending, Exercise, FaultKind, Outcome
 from omnimeter.contract.spec import Spec
 
 BLOCK = 512
@@ -44,7 +44,7 @@ def _kind(exercise: Exercise) -> tuple[Any, ...]:
     """All but instance, complexity and number."""
     return (
         exercise.agent, exercise.environment_class, exercise.budget, exercise.clock,
-        exercise.timeout, exercise.joint, exercise.preparation, exercise.seed,
+        exercise.timeout, exercise.joint, exercise.seated, exercise.preparation, exercise.seed,
     )  # fmt: skip
 
 
@@ -200,6 +200,11 @@ class Outcomes(Sequence[Outcome]):
     @property
     def own_faults(self) -> NDArray[np.bool_]:
         """Which of them ended in a fault of the agent itself."""
+        return np.isin(self.faults, [FAULTS.index(each) for each in OWN])
+
+    @property
+    def hidden_payoffs(self) -> NDArray[np.bool_]:
+        """Which ended in a fault that may depend on how well the agent did (``hides_payoff``)."""
         return np.asarray((self.faults != 0) & (self.faults != INFRASTRUCTURE))
 
     @property

@@ -125,6 +125,7 @@ class Design:
             results could be seen. All intervals then hold at every number of units, too.
         payoff: The payoff, where it is a part of the catalogue.
         warning: How a score can be had without skill, where a chosen payoff allows that.
+        seated: Who is seated beside each agent and not evaluated, seat by seat.
         battery: The title of the fixed list of exercises, of which each part is one; empty without.
     """
 
@@ -144,6 +145,7 @@ class Design:
     payoff: Spec | None = None
     warning: str = ""
     battery: str = ""
+    seated: tuple[str, ...] = ()
 
     @property
     def sequential(self) -> bool:
@@ -166,6 +168,8 @@ class Protocol(ABC):
             it; a clause.
         extended: The sizes that a test with ``grows`` had before, when its results could be seen;
             set by the evaluation. Intervals must then hold at every size.
+        seated: The agents that may be seated beside the one that takes an exercise (section 14 of
+            the standard): they act, and are not evaluated.
     """
 
     memory: Memory = "fresh"
@@ -173,6 +177,7 @@ class Protocol(ABC):
     grows: str = ""
     indivisible: str = ""
     extended: tuple[int, ...] = ()
+    seated: tuple[Spec, ...] = ()
 
     @abstractmethod
     def payoff(self) -> Payoff:

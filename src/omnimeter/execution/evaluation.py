@@ -32,7 +32,7 @@ from omnimeter.contract import (
     Trace,
 )
 from omnimeter.contract.errors import BrokenPartError
-from omnimeter.contract.exercise import is_own_fault
+from omnimeter.contract.exercise import hides_payoff, is_own_fault
 from omnimeter.contract.outcomes import FAULT_LIMIT, INFRASTRUCTURE, STOPPED, stopped_at
 from omnimeter.contract.protocol import Memory
 from omnimeter.execution.journaling import Journaling
@@ -440,7 +440,8 @@ class Run:
             kept = {o.exercise.key: trace for o, trace in ready if trace is not None}
             self._writer.append([outcome for outcome, _ in ready], kept)
             if self._journals:
-                over = {o.exercise.key for o, _ in ready if not _is_begun_again(o)}
+                final = [o.exercise for o, _ in ready if not _is_begun_again(o)]
+                over = {e.for_agent(own).key for e in final for own in (e.agent, *e.beside)}
                 self._journals.remove(over & self._journals.keys())
         # Not before they are stored: Ctrl-C may come at any time.
         self._waiting = early
@@ -534,7 +535,7 @@ def slices(total: int, size: int) -> list[range]:
 
 def _is_begun_again(outcome: Outcome) -> bool:
     """Whether an exercise that the infrastructure spoilt can be had anew: see ``_spoilt``."""
-    spoilt = outcome.fault is not None and not is_own_fault(outcome)
+    spoilt = outcome.fault is not None and not hides_payoff(outcome)
     return spoilt and outcome.attempts < TRIES
 
 

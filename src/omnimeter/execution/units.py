@@ -113,7 +113,7 @@ def units_in(evaluation: Evaluation, directory: Path, options: Options | None = 
     options = options or Options()
     units: list[tuple[float, Unit]] = []
     first = protocol.propose(evaluation.agents[0], [])
-    joint = bool(len(first)) and bool(first[0].joint)
+    joint = bool(len(first)) and bool(first[0].joint) and not first[0].seated
     for agents in [evaluation.agents] if joint else [(agent,) for agent in evaluation.agents]:
         exercises = protocol.propose(agents[0], [])
         total = len(exercises)

@@ -261,6 +261,7 @@ class ExerciseRunner:
         self._processes: dict[Spec, AgentProcess] = {}
         self._views: dict[tuple[Spec, Spec], str | None] = {}  # privileged ones, by class and agent
         self._costly: dict[Spec, bool] = {}
+        self._beside: list[float] = []  # the totals of those seated in the present exercise
         self._past = 0.0  # seconds of the present exercise from before an interruption
         self._carried: dict[Spec, Agent] | None = None  # the agents of a carried sequence
 
@@ -406,8 +407,10 @@ class ExerciseRunner:
                 refused=refused,
             )
         for group, of_run in zip(runs, traces, strict=True):
+            beside = of_run[len(specs) - first.seated :]
+            self._beside = [float(each.rewards.sum()) for each in beside]
             for exercise in group:
-                yield of_run[specs.index(exercise.agent)]
+                yield undisturbed(of_run[specs.index(exercise.agent)], exercise.beside, beside)
 
     def _journaled(
         self,
@@ -461,6 +464,8 @@ class ExerciseRunner:
             if is_isolated(exercise.agent, self.isolation):
                 contained = {"sandbox": self.sandbox.mechanism.value}
                 outcome = replace(outcome, remarks={**outcome.remarks, **contained})
+            if self._beside:
+                outcome = replace(outcome, remarks={**outcome.remarks, "seated": self._beside})
             if self._past and exercise.budget.wall_limit is not None:
                 outcome = replace(outcome, remarks={**outcome.remarks, PAST: self._past})
             if self._privileged and (view := self._privileged_view(exercise)):
@@ -476,7 +481,8 @@ class ExerciseRunner:
         if key not in self._views:
             try:
                 seen = seated(made, [view_of(self._handle(exercise.agent))])
-                view = build(seen, replace(exercise, joint=()), 1).view_of(0)
+                alone = replace(exercise, joint=(), seated=0)
+                view = build(seen, alone, 1).view_of(0)
             except AgentFault:  # which its trace has, too
                 return None
             self._views[key] = view if view in made.privileged else None
@@ -565,6 +571,34 @@ def failed(fault: Fault) -> Trace:
     return Trace(np.empty(0), np.empty(0, dtype=np.int64), 0, Ending.FAULT, fault=fault)
 
 
+def undisturbed(trace: Trace, beside: Sequence[Spec], theirs: Sequence[Trace]) -> Trace:
+    """The trace of an agent, up to where an agent that is seated beside it failed (section 14).
+
+    A fault of a seated agent ends the exercise if the agent had a further interaction without it.
+
+    Args:
+        trace: The trace of the agent that is evaluated.
+        beside: The agents that are seated beside it.
+        theirs: The traces of these.
+    """
+    failing = [(len(each), place) for place, each in enumerate(theirs) if each.fault is not None]
+    count, place = min(failing, default=(len(trace), 0))
+    fault = theirs[place].fault if count < len(trace) else None
+    if fault is None:
+        return trace
+    message = f"{beside[place].label}, which is seated beside it: {fault.message}"
+    return replace(
+        trace,
+        rewards=trace.rewards[:count],
+        times=trace.times[:count],
+        end_ns=theirs[place].end_ns,
+        ending=Ending.FAULT,
+        fault=Fault(FaultKind.SEATED, message, fault.detail),
+        actions=None if trace.actions is None else trace.actions[:count],
+        observations=None if trace.observations is None else trace.observations[: count + 1],
+    )
+
+
 def outcome_of(
     exercise: Exercise, trace: Trace, payoff: Payoff, prepared: Prepared | None = None
 ) -> Outcome:
@@ -647,12 +681,16 @@ class End:
     final: bool = False
     output: str = ""
 
-    def fault(self, agent: Spec) -> Fault:
-        """The fault of an agent's exercise that was under way."""
-        if agent not in self.culprits:
-            return Fault(FaultKind.INFRASTRUCTURE, self.message)
+    def fault(self, agent: Spec, beside: Sequence[Spec] = ()) -> Fault:
+        """The fault of an agent's exercise that was under way, with others seated beside it."""
         kind = FaultKind.TIME_OUT if self.final else FaultKind.AGENT_ERROR
         blame = "Without a sandbox, this counts as a fault of the agent."
+        if agent not in self.culprits:
+            who = " and ".join(each.label for each in beside if each in self.culprits)
+            if not who:
+                return Fault(FaultKind.INFRASTRUCTURE, self.message)
+            kind = FaultKind.SEATED
+            blame = f"Without a sandbox, this counts as a fault of {who}, seated beside it."
         return Fault(kind, f"{self.message} {blame}")
 
 
@@ -757,6 +795,7 @@ class Job:
             begun = {each.key: self.attempts(each) for each in again.exercises}
             return [], [replace(again, earlier={**self.earlier, **begun}), *rest]
         faults = [
-            (self.outcome(each, failed(end.fault(each.agent))), None) for each in first.exercises
+            (self.outcome(each, failed(end.fault(each.agent, each.beside))), None)
+            for each in first.exercises
         ]
         return [*(finished if self.whole else ()), *faults], rest

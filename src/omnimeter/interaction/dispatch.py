@@ -160,7 +160,7 @@ def _prepare(
         return _Prepared(exercise)
     try:
         environment: Any = loop.build(kernel_class, exercise, len(agents))
-        if loop.refused_seats(environment, refused):
+        if loop.refused_seats(environment, refused, exercise.seated):
             return _Prepared(exercise)
         kernels.seed_state(environment.state, exercise.stream("environment").seed)
         briefings = loop.briefings_of(environment, len(agents))

@@ -85,7 +85,7 @@ def run_stepwise(
             return _end_all(participants, 0)
         seen = seated(environment_class, views)
         environment = build(seen, exercise, len(agents))
-        for seat in refused_seats(environment, refused):
+        for seat in refused_seats(environment, refused, exercise.seated):
             if participants[seat].trace is None:
                 fault = refused_view(environment.view_of(seat)).fault
                 participants[seat].end(0, Ending.FAULT, fault)
@@ -163,12 +163,15 @@ def build(environment_class: EnvironmentClass, exercise: Exercise, agents: int) 
     return environment
 
 
-def refused_seats(environment: Environment, refused: Collection[str]) -> list[int]:
-    """The seats whose view is one of those that agents must not have."""
+def refused_seats(environment: Environment, refused: Collection[str], seated: int) -> list[int]:
+    """The seats whose view is one of those that agents must not have.
+
+    The last ones are seated beside the evaluated agents, are not compared, and may have any.
+    """
     if not refused:
         return []
     try:
-        return [s for s in range(environment.seats) if environment.view_of(s) in refused]
+        return [s for s in range(environment.seats - seated) if environment.view_of(s) in refused]
     except BaseException as error:
         raise AgentFault(environment_fault(error)) from error
 

@@ -30,13 +30,14 @@ from omnimeter.contract import (
     stream,
 )
 from omnimeter.contract.errors import check_count
-from omnimeter.contract.exercise import NANOSECONDS, is_own_fault, nanoseconds
+from omnimeter.contract.exercise import NANOSECONDS, hides_payoff, nanoseconds
 from omnimeter.contract.protocol import Design, Moment
 from omnimeter.estimation import mean_sequence
 from omnimeter.protocols.repetitions import Repetitions, Round, metrics, parts
 from omnimeter.protocols.sample import (
     DrawnProtocol,
     Planned,
+    Seated,
     SpecLike,
     balance_setting,
     check_balanced,
@@ -274,7 +275,10 @@ class Anytime(DrawnProtocol):
         payoff: SpecLike,
         seed: int,
         unbalanced: bool,
+        seated: Seated,
+        clock: Clock = Clock(),  # noqa: B008 - a frozen value
     ) -> None:
+        self.clock = clock
         start = 1.0 if start_complexity is None else start_complexity
         for name, number in (("start_complexity", start), ("growth", growth)):
             if not 0 < number < inf:
@@ -293,6 +297,13 @@ class Anytime(DrawnProtocol):
         self.growth = growth
         self.unbalanced = unbalanced
         super().__init__(payoff, seed)
+        self.seat(seated)
+        if any(seat.bits for seat in self.seats):
+            raise InvalidInputError(
+                "The level of an anytime test chooses environments and nobody in them: their "
+                "complexities cannot include the code of seated agents.",
+                "Leave out count_seated, or give another test.",
+            )
         low, high = self._payoff.bounds((-1.0, 1.0))
         if low < -1 or high > 1:
             raise InvalidInputError(
@@ -332,7 +343,7 @@ class Anytime(DrawnProtocol):
                 f"{self.start_complexity:g}.",
                 f"Give a complexity {reach}, or leave it out to begin with the lowest.",
             )
-        return made
+        return self.with_seats(made)
 
     @cached_property
     def start_level(self) -> float:
@@ -501,7 +512,7 @@ class Anytime(DrawnProtocol):
             units=self.repetitions,
             length=self.length,
             clock=self.clock.kind,
-            environments=self.environment_spec.label,
+            environments=self.place(self.environment_spec),
             metrics=metrics(timed=False),
             moments=self.max_rounds,
             precision=self.precision,
@@ -521,7 +532,7 @@ class Anytime(DrawnProtocol):
             "Slots": f"longer by {self.growth * 100:g} % from round to round",
             "Level": f"begins with {self.start_level:g}{lowest}; a reward of 1 raises it by "
             f"{self.step * 100:g} %, a reward of \N{MINUS SIGN}1 lowers it by as much",
-            **balance_setting(self.environment_class),
+            **balance_setting(self.environment_class, seated=bool(self.seats)),
         }
 
 
@@ -554,6 +565,7 @@ class AnytimeUntimed(Anytime):
         payoff: What turns a trace into a number.
         seed: The root of all randomness.
         unbalanced: Whether to accept a class that is not balanced.
+        seated: The agents that sit beside each agent, as in ``sample-v1``.
     """
 
     def __init__(
@@ -570,6 +582,7 @@ class AnytimeUntimed(Anytime):
         payoff: SpecLike = "planned-average-v1",
         seed: int = 0,
         unbalanced: bool = False,
+        seated: Seated = None,
     ) -> None:
         if slot < 1:
             raise InvalidInputError(f"The first slot is {slot} interactions.", "Give 1 or more.")
@@ -585,7 +598,7 @@ class AnytimeUntimed(Anytime):
             )
         super().__init__(
             environment_class, divided, precision, start_complexity, step, growth, payoff, seed,
-            unbalanced,
+            unbalanced, seated,
         )  # fmt: skip
         self.slots: list[int] = []  # each longer than the one before; the last is cut off
         whole = slot
@@ -646,6 +659,7 @@ class AnytimeTimed(Anytime):
         tick: Seconds of an action under the virtual clock when the agent declares none.
         seed: The root of all randomness.
         unbalanced: Whether to accept a class that is not balanced.
+        seated: The agents that sit beside each agent, as in ``sample-v1``.
     """
 
     def __init__(
@@ -664,6 +678,7 @@ class AnytimeTimed(Anytime):
         tick: float = 1e-6,
         seed: int = 0,
         unbalanced: bool = False,
+        seated: Seated = None,
     ) -> None:
         if not (isfinite(slot) and slot >= 1 / NANOSECONDS):
             raise InvalidInputError(f"The first slot is {slot} s.", "Give a nanosecond or more.")
@@ -686,16 +701,15 @@ class AnytimeTimed(Anytime):
                 f"{slot:g} s.",
                 f"Give at least {slot * divided.most:g} s.",
             )
+        kind = ClockKind.VIRTUAL if clock == "virtual" else ClockKind.WALL
         super().__init__(
             environment_class, divided, precision, start_complexity, step, growth, payoff, seed,
-            unbalanced,
+            unbalanced, seated, Clock(kind, tick),
         )  # fmt: skip
         self.check_payoff(Budget(seconds=slot))
         self.time = total
         self.slot = slot
         self.real_time = clock == "wall"
-        kind = ClockKind.VIRTUAL if clock == "virtual" else ClockKind.WALL
-        self.clock = Clock(kind, tick)
         # All rounds whose slot is not longer than a repetition, and one that is cut off. By the
         # wall clock there can be so many, since an agent that stops early leaves time over.
         self.max_rounds = int(log(self.length / slot) / log1p(growth) + ROUNDING) + 2
@@ -769,8 +783,8 @@ class AnytimeTimed(Anytime):
 
 
 def _failed(rounds: Sequence[Round]) -> bool:
-    """Whether the agent failed everywhere in the last round: the next would be the same."""
-    return bool(rounds) and all(map(is_own_fault, rounds[-1].values()))
+    """Whether agents failed everywhere in the last round: the next would be the same."""
+    return bool(rounds) and all(map(hides_payoff, rounds[-1].values()))
 
 
 def _seconds(outcome: Outcome) -> float:

@@ -64,6 +64,11 @@ class Evaluation(JsonData):
                 raise InvalidInputError(f"The agent {label} is given twice.", TWICE)
 
     @property
+    def members(self) -> tuple[Spec, ...]:
+        """All agents that act: those that are evaluated, and those seated beside them."""
+        return (*self.agents, *self.make_protocol().seated)
+
+    @property
     def needs_seed(self) -> bool:
         """Whether the test takes a seed and has none of its own."""
         protocol = self.protocol

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from omnimeter.contract import Interval, Outcome, Score
 from omnimeter.contract.agent import FloatArray
-from omnimeter.contract.exercise import NANOSECONDS, is_own_fault
+from omnimeter.contract.exercise import NANOSECONDS, hides_payoff
 from omnimeter.contract.protocol import Metric, Moment
 from omnimeter.estimation import Estimate, Support, mean
 from omnimeter.estimation.reliability import stability
@@ -93,8 +93,8 @@ class Repetitions:
         """The payoff of each complete round (row) in each repetition (column).
 
         Args:
-            instead: The payoff of exercises that ended in the agent's own fault. Whatever else is
-                missing is NaN.
+            instead: The payoff of exercises that ended in the agent's own fault, or in that of an
+                agent seated beside it. Whatever else is missing is NaN.
         """
         return self._payoffs if instead is None else np.where(self._faulty, instead, self._payoffs)
 
@@ -104,8 +104,8 @@ class Repetitions:
 
     @cached_property
     def _faulty(self) -> NDArray[np.bool_]:
-        """Which exercises of the table ended in the agent's own fault."""
-        return np.asarray(self._tabulated(lambda each: float(is_own_fault(each))) == 1)
+        """Which exercises of the table ended in a fault that may hide any payoff."""
+        return np.asarray(self._tabulated(lambda each: float(hides_payoff(each))) == 1)
 
     @cached_property
     def _faults(self) -> Mapping[str, int]:

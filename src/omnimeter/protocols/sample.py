@@ -43,8 +43,12 @@ from omnimeter.contract.errors import check_count
 from omnimeter.contract.exercise import check_joint
 from omnimeter.contract.protocol import Design, Memory
 from omnimeter.estimation import Estimate, mean_sequence, stratified_mean
+from omnimeter.protocols.seating import Seat, read_seats, seat_beside
 
 SpecLike = str | dict[str, Any]
+
+Seated = list[SpecLike] | None
+"""Agents that are seated beside the one that is evaluated, or seats for drawn ones."""
 
 
 def draw(
@@ -190,9 +194,10 @@ BALANCE = {
 """What a report says of the balance that a class claims."""
 
 
-def balance_setting(environment_class: EnvironmentClass) -> dict[str, str]:
-    """What a report says of the balance of a class."""
-    return {"Balance": BALANCE[environment_class.claims().balanced]}
+def balance_setting(environment_class: EnvironmentClass, *, seated: bool) -> dict[str, str]:
+    """What a report says of the balance of a class, which is that of an agent alone."""
+    alone = ", for an agent alone" if seated else ""
+    return {"Balance": BALANCE[environment_class.claims().balanced] + alone}
 
 
 class Units(NamedTuple):
@@ -202,7 +207,8 @@ class Units(NamedTuple):
         numbers: Their numbers; number k belongs to part ``k % parts`` of the test.
         payoffs: What they were worth; not a number where there is no payoff.
         paid: Which of them have a payoff.
-        faulty: Which of them ended in a fault of the agent's own.
+        faulty: Which of them ended in a fault that may depend on how well the agent did: one of its
+            own, or of an agent seated beside it.
     """
 
     numbers: IntArray
@@ -214,7 +220,7 @@ class Units(NamedTuple):
     def of(cls, outcomes: Outcomes) -> Units:
         """Each exercise as a unit of its own, worth its payoff."""
         payoffs, paid = outcomes.payoffs, outcomes.paid
-        return cls(outcomes.numbers, payoffs, paid, outcomes.own_faults)
+        return cls(outcomes.numbers, payoffs, paid, outcomes.hidden_payoffs)
 
 
 def mean_score(
@@ -331,11 +337,41 @@ class DrawnProtocol(Protocol):
     clock = Clock()
     timeout: Timeout | None = None
     joint: tuple[Spec, ...] = ()
+    seats: tuple[Seat, ...] = ()
 
     def __init__(self, payoff: SpecLike, seed: int) -> None:
         self.seed = seed
         self.payoff_spec = given_spec(Kind.PAYOFF, payoff)
         self._payoff: Payoff = make(Kind.PAYOFF, self.payoff_spec)
+
+    def seat(self, given: Seated) -> None:
+        """Seat agents beside each one that is evaluated, when the clock is known.
+
+        Raises:
+            InvalidInputError: One of them cannot be read, or the test is not for several agents.
+        """
+        self.seats = read_seats(given)
+        if not self.seats:
+            return
+        self.seated = tuple(dict.fromkeys(each for seat in self.seats for each in seat.agents))
+        everybody = [Spec(str(place)) for place in range(1 + len(self.seats))]
+        check_joint(everybody, self.clock, self.timeout)
+        if self.joint:
+            message = "No further agents can be seated beside those of a joint run."
+            raise InvalidInputError(message, "Give joint or seated.")
+        if self.memory == "carried" and any(seat.scores for seat in self.seats):
+            message = "Agents that are drawn for each exercise have no memory that is carried."
+            raise InvalidInputError(message, "Give fresh memory, or seat agents by name.")
+
+    def with_seats(self, made: EnvironmentClass) -> EnvironmentClass:
+        """The class itself, if it has enough seats.
+
+        Raises:
+            InvalidInputError: It has not.
+        """
+        if agents := len(self.joint) or len(self.seats):
+            made.with_views([None] * (agents + bool(self.seats)))
+        return made
 
     @abstractmethod
     def classes(self) -> Sequence[EnvironmentClass]:
@@ -372,7 +408,13 @@ class DrawnProtocol(Protocol):
                 f"With the payoff {self.payoff_spec.label}, {how}. planned-average (of a number of "
                 "interactions) and diminishing (of a time) count what stopping leaves undone."
             )
-        return replace(super().describe(), payoff=self.payoff_spec, warning=warning)
+        design = replace(super().describe(), payoff=self.payoff_spec, warning=warning)
+        return replace(design, seated=tuple(seat.label for seat in self.seats))
+
+    def place(self, spec: Spec) -> str:
+        """What reports call a class, and who is there beside the agent."""
+        beside = " and ".join(seat.label for seat in self.seats)
+        return f"{spec.label} with {beside}" if beside else spec.label
 
     def bounds(self) -> tuple[float, float]:
         """Between which numbers every payoff lies."""
@@ -383,7 +425,8 @@ class DrawnProtocol(Protocol):
         return payoff_bounds(self.payoff(), self.reward_ranges())
 
     def exercise(self, agent: Spec, number: int, planned: Planned) -> Exercise:
-        """The exercise that an agent takes."""
+        """The exercise that an agent takes, with those that are seated beside it."""
+        beside, bits = seat_beside(self.seats, agent, self.seed, number)
         return Exercise(
             agent=agent,
             environment_class=planned.spec,
@@ -393,8 +436,9 @@ class DrawnProtocol(Protocol):
             number=number,
             clock=self.clock,
             timeout=self.timeout,
-            complexity=planned.complexity,
-            joint=self.joint,
+            complexity=planned.complexity + bits,
+            joint=(agent, *beside) if beside else self.joint,
+            seated=len(beside),
         )
 
 
@@ -538,6 +582,8 @@ class Sample(FixedProtocol):
         memory: ``fresh`` (a new agent for every exercise) or ``carried`` (one agent takes all
             exercises in order).
         precision: Half the length of the interval at which an agent has taken enough exercises.
+        seated: The agents that sit beside each agent in its exercises, and are not evaluated; or
+            seats for which they are drawn (``omnimeter.protocols.seating``).
     """
 
     grows = "exercises"
@@ -558,6 +604,7 @@ class Sample(FixedProtocol):
         joint: list[SpecLike] | None = None,
         memory: Memory = "fresh",
         precision: float | None = None,
+        seated: Seated = None,
     ) -> None:
         if exercises is None:
             exercises = FIRST_BLOCK if precision is None else MOST_EXERCISES
@@ -587,16 +634,14 @@ class Sample(FixedProtocol):
         self.joint = tuple(given_spec(Kind.AGENT, member) for member in joint or ())
         if joint is not None:
             check_joint(self.joint, self.clock, self.timeout)
+        self.seat(seated)
         super().__init__(payoff or default_payoff(timed=seconds is not None), seed)
         self.check_payoff(self.budget)
 
     @cached_property
     def environment_class(self) -> EnvironmentClass:
         """The class that the environments are drawn from."""
-        made: EnvironmentClass = make(Kind.ENVIRONMENT, self.environment_spec)
-        if self.joint:
-            made.with_views([None] * len(self.joint))  # raises if it has not so many seats
-        return made
+        return self.with_seats(make(Kind.ENVIRONMENT, self.environment_spec))
 
     def classes(self) -> list[EnvironmentClass]:
         """The one class."""
@@ -634,7 +679,7 @@ class Sample(FixedProtocol):
         total = self._block(0)
         while len(numbers) and total <= numbers[-1]:
             total = self._block(total)
-        failed = outcomes.own_faults.all()  # and would again
+        failed = outcomes.hidden_payoffs.all()  # and would again
         if len(numbers) == total and not failed and not self._is_precise(self.score(outcomes)):
             total = self._block(total)
         return total
@@ -681,6 +726,6 @@ class Sample(FixedProtocol):
             length_unit="seconds" if timed else "interactions",
             clock=self.clock.kind,
             real_time=self.clock.kind is ClockKind.WALL,
-            environments=self.environment_spec.label,
+            environments=self.place(self.environment_spec),
             precision=self.precision,
         )

@@ -28,6 +28,7 @@ from omnimeter.payoffs import Average
 from omnimeter.payoffs.parts import Adjustment
 from omnimeter.protocols.sample import (
     Sample,
+    Seated,
     SpecLike,
     Units,
     balance_setting,
@@ -102,6 +103,7 @@ class Universal(Sample):
         tick: float = 1.0,
         seed: int = 0,
         unbalanced: bool | None = None,
+        seated: Seated = None,
     ) -> None:
         super().__init__(
             environment_class,
@@ -112,6 +114,7 @@ class Universal(Sample):
             clock=clock,
             tick=tick,
             seed=seed,
+            seated=seated,
         )
         unit = "seconds" if interactions is None else "interactions"
         length = seconds if interactions is None else interactions
@@ -129,7 +132,7 @@ class Universal(Sample):
         made: EnvironmentClass = make(Kind.ENVIRONMENT, self.environment_spec)
         if self.unbalanced is False:
             check_balanced(made, self.environment_spec)
-        return made
+        return self.with_seats(made)
 
     @cached_property
     def instances(self) -> list[Instance]:
@@ -178,7 +181,9 @@ class Universal(Sample):
 
     def settings(self) -> dict[str, str]:
         """Whether the class claims to be balanced, where that matters."""
-        return {} if self.unbalanced is None else balance_setting(self.environment_class)
+        if self.unbalanced is None:
+            return {}
+        return balance_setting(self.environment_class, seated=bool(self.seats))
 
     def _adjusted(self, outcomes: Outcomes) -> Units:
         """The exercises with their adjusted values in the place of their payoffs."""
@@ -224,6 +229,7 @@ class UniversalRewards(Universal):
         exercises: The number m of environments.
         interactions: The number n of interactions in each.
         seed: The root of all randomness.
+        seated: The agents that sit beside each agent, as in ``sample-v1``.
     """
 
     def __init__(
@@ -232,8 +238,9 @@ class UniversalRewards(Universal):
         exercises: int = 20,
         interactions: int = 100,
         seed: int = 0,
+        seated: Seated = None,
     ) -> None:
-        super().__init__(environment_class, exercises, interactions, seed=seed)
+        super().__init__(environment_class, exercises, interactions, seed=seed, seated=seated)
 
     def describe(self) -> Design:
         """Without a warning: the payoff is the definition's own."""
@@ -263,6 +270,7 @@ class UniversalAdjusted(Universal):
         adjustment: The function Φ of the number of interactions and the complexity.
         seed: The root of all randomness.
         unbalanced: Insist on a class that is not balanced; the score then says so.
+        seated: The agents that sit beside each agent, as in ``sample-v1``.
     """
 
     def __init__(
@@ -273,6 +281,7 @@ class UniversalAdjusted(Universal):
         adjustment: SpecLike = "flat-v1",
         seed: int = 0,
         unbalanced: bool = False,
+        seated: Seated = None,
     ) -> None:
         super().__init__(
             environment_class,
@@ -282,6 +291,7 @@ class UniversalAdjusted(Universal):
             adjustment=adjustment,
             seed=seed,
             unbalanced=unbalanced,
+            seated=seated,
         )
 
 
@@ -304,6 +314,7 @@ class UniversalTimed(Universal):
         tick: Seconds of an action under the virtual clock when the agent declares none.
         seed: The root of all randomness.
         unbalanced: Insist on a class that is not balanced; the score then says so.
+        seated: The agents that sit beside each agent, as in ``sample-v1``.
     """
 
     def __init__(
@@ -317,6 +328,7 @@ class UniversalTimed(Universal):
         tick: float = 1.0,
         seed: int = 0,
         unbalanced: bool = False,
+        seated: Seated = None,
     ) -> None:
         super().__init__(
             environment_class,
@@ -328,4 +340,5 @@ class UniversalTimed(Universal):
             tick=tick,
             seed=seed,
             unbalanced=unbalanced,
+            seated=seated,
         )

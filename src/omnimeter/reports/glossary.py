@@ -235,6 +235,13 @@ TERMS = (
         "standard.md#14-several-agents-at-once",
     ),
     Term(
+        "seated beside each agent",
+        "Agents that are in all environments too, act there and have no score. They belong to the "
+        "test: scores with others beside the agent, or with none, are those of other tests.",
+        "standard.md#14-several-agents-at-once",
+        also=("fault of a seated agent",),
+    ),
+    Term(
         "Kt",
         "Levin's complexity: the length of a program plus the logarithm of the time that it "
         "takes. Automata and torus are graded by the largest Kt of what an agent may see.",

@@ -215,8 +215,9 @@ def _setting(
         "Joint": _all(
             f"{listed([member.label for member in each.joint])}, in the same environments"
             for each in exercises
-            if each.joint
+            if each.joint and not each.seated
         ),
+        "Seated beside each agent": listed(design.seated) if design.seated else "",
         "Environments": _all(exercise.environment_class.label for exercise in exercises),
         "Complexity": _span(complexities, "{:g}".format) if complexities else "",
         **lengths,
@@ -406,6 +407,8 @@ def gather(record: Record, payoff: Spec | None = None) -> Contents:
     where = list(dict.fromkeys(each.label for each in classes))
     if len(where) > 2:  # too many to name with their parameters
         where = list(dict.fromkeys(each.id for each in classes))
+    if design.seated:
+        where = [design.environments]
     what = _taken(design, exercises, [len(done) for done in every])
     place = design.battery or (listed(where) if len(where) < 3 else f"{len(where)} classes")
     estimate = (

@@ -82,37 +82,39 @@ class Eligibility:
         own_faults: How many of its exercises ended in faults of its own.
         exercises: How many exercises have an outcome.
         privileged: The view by which it was told what others have to find out, if it was.
+        seated_faults: How many of its exercises ended in faults of agents seated beside it.
     """
 
     own_faults: int = 0
     exercises: int = 0
     privileged: str = ""
+    seated_faults: int = 0
 
     @property
     def is_sound(self) -> bool:
-        """Whether no fault of its own decides which of its exercises count.
+        """Whether no fault of its own, or of those seated beside it, decides what counts.
 
         Of other agents there are the scores, whose intervals allow for what is hidden, and nothing
         else: no comparison and no further estimate.
         """
-        return not self.own_faults
+        return not self.own_faults and not self.seated_faults
 
     @property
     def order(self) -> tuple[bool, bool]:
         """Sorts agents before their scores do."""
-        return not self.is_sound, bool(self.privileged)
+        return bool(self.own_faults), bool(self.privileged)
 
     @property
     def mark(self) -> str:
         """What is written after the agent's name; mostly empty."""
-        return PRIVILEGED * bool(self.privileged) + FAULTY * (not self.is_sound)
+        return PRIVILEGED * bool(self.privileged) + FAULTY * bool(self.own_faults)
 
 
 def eligibility_of(outcomes: Sequence[Outcome]) -> Eligibility:
     """Whether an agent with these outcomes is ranked with the others."""
     outcomes = Outcomes.of(outcomes)
-    faults = int(outcomes.own_faults.sum())
-    return Eligibility(faults, len(outcomes), privileged_view(outcomes))
+    own, hidden = (int(each.sum()) for each in (outcomes.own_faults, outcomes.hidden_payoffs))
+    return Eligibility(own, len(outcomes), privileged_view(outcomes), hidden - own)
 
 
 def eligibilities(result: Result) -> dict[str, Eligibility]:
@@ -124,7 +126,8 @@ def eligibility_over(known: Iterable[Eligibility]) -> Eligibility:
     """The same of several evaluations."""
     every = list(known)
     faults, exercises = (sum(each.own_faults for each in every), sum(e.exercises for e in every))
-    return Eligibility(faults, exercises, next((e.privileged for e in every if e.privileged), ""))
+    view = next((e.privileged for e in every if e.privileged), "")
+    return Eligibility(faults, exercises, view, sum(each.seated_faults for each in every))
 
 
 def privileged_view(outcomes: Outcomes) -> str:

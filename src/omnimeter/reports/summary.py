@@ -109,7 +109,7 @@ def comparison_sentence(comparison: Comparison) -> str:
     common = counted(comparison.count, comparison.unit)
     if comparison.verdict is Verdict.FAULTY:
         return (
-            f"{agent} and {reference} are not compared, because faults of their own decided which "
+            f"{agent} and {reference} are not compared, because faults decided which "
             "exercises could be."
         )
     if comparison.verdict is Verdict.TOO_FEW or size is None:
@@ -540,8 +540,10 @@ def characterise(agent: Spec, timed: Score, untimed: Score) -> Characterisation:
         timed: Its score where time counts (Definition 18).
         untimed: Its score where it does not (Definition 19).
     """
-    if any(set(score.faults) - {FaultKind.INFRASTRUCTURE} for score in (timed, untimed)):
-        reason = "Faults of its own decided which of its exercises count."
+    faults = {*timed.faults, *untimed.faults} - {FaultKind.INFRASTRUCTURE}
+    if faults:
+        whose = "of seated agents" if faults == {FaultKind.SEATED} else "of its own"
+        reason = f"Faults {whose} decided which of its exercises count."
         return Characterisation(agent, Character.UNKNOWN, reason)
     if timed.interval is None or untimed.interval is None or None in (timed.value, untimed.value):
         reason = "One of the tests has no score, or no interval."

@@ -30,6 +30,7 @@ from omnimeter.reports.text import (
     fault_counts,
     grouped,
     interval,
+    listed,
     metric,
     number,
     p_value,
@@ -127,7 +128,9 @@ def score_table(result: Result, *, interactions: bool = False) -> Table:
     rows = score_rows(result)
     places = decimals(n for row in rows for n in (row.value, row.low, row.high))
     adaptive = result.design.unit == REPETITION
-    headings = ["Agent", "Score", f"{percent(rows[0].confidence)} interval"]
+    beside = result.design.seated
+    first = f"Agent with {listed(beside)}" if beside else "Agent"
+    headings = [first, "Score", f"{percent(rows[0].confidence)} interval"]
     headings += ["Repetitions"] * adaptive + ["Exercises"]
     headings += ["Mean interactions"] * interactions + ["Faults"]
 
@@ -410,6 +413,7 @@ def result_json(result: Result, reference: Spec | None = None) -> dict[str, Any]
         "remarks": remarks(result),
         "ranking": [row.label for row in rows.values() if row.rank is not None],
         **({"warning": result.design.warning} if result.design.warning else {}),
+        **({"seated": list(result.design.seated)} if result.design.seated else {}),
         "scores": [_score_json(rows[agent], result) for agent in result.scores],
         "comparisons": [comparison_json(each) for each in comparisons(result, reference)],
     }

@@ -18,6 +18,7 @@ MISSING = "\N{EN DASH}"
 FAULTS: Mapping[str, tuple[str, str]] = {
     FaultKind.AGENT_ERROR: ("agent error", "agent errors"),
     FaultKind.TIME_OUT: ("time-out", "time-outs"),
+    FaultKind.SEATED: ("fault of a seated agent", "faults of seated agents"),
     FaultKind.INFRASTRUCTURE: ("infrastructure fault", "infrastructure faults"),
 }
 """One and many faults of each kind."""
