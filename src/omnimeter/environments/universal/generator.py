@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property, lru_cache
 from itertools import pairwise, product
@@ -16,7 +16,7 @@ from omnimeter.complexity import kt_max
 from omnimeter.contract import Claims, Instance, InvalidInputError, UnknownNameError
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.environments.lambda_class.dynamics import UNTIL_SWAP
+from omnimeter.environments.lambda_class.dynamics import EVIL_DROP, GOOD_DROP, UNTIL_SWAP
 from omnimeter.environments.lambda_class.generator import (
     Consumption,
     Cycle,
@@ -570,6 +570,17 @@ class UniversalLambda(Lambda):
             | dict(zip(names[2:], others, strict=True)),
             "intended": dict(zip(names, after.state.intended.tolist(), strict=True)),
         }
+
+    @staticmethod
+    def _changing_parts(state: Any) -> Sequence[IntArray]:
+        clock = state.clock[[GOOD_DROP, EVIL_DROP, dynamics.LAST_ACTION]]
+        memories = state.memories.reshape(len(state.sizes), -1)
+        used = np.arange(memories.shape[1]) < state.sizes[:, np.newaxis]
+        return state.places, clock, state.sizes, np.where(used, memories, 0)
+
+    @staticmethod
+    def _parts_of_both(state: Any) -> Sequence[IntArray]:
+        return state.sizes, state.intended, state.memories.reshape(len(state.sizes), -1)
 
 
 MEASURED = 1_000
