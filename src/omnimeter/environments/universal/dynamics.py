@@ -6,7 +6,9 @@ what was there when the agent observed; then all move at once (Lambda thesis, 3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +47,7 @@ from omnimeter.environments.universal.machine import (
     STEPS,
     rewrite,
 )
+from omnimeter.interaction.compilation import load
 from omnimeter.kernels import EnvironmentKernels, below, kernel
 
 MAX_STEPS_RULE = WARM_UP + 1
@@ -255,6 +258,38 @@ def write_all(state: Any, own: Any) -> Any:
                 state.text[length] = actions + action
                 length += 1
     return length
+
+
+@dataclass(frozen=True)
+class _Perceive:
+    state: type
+    perceive: Callable[..., Any]
+    place: Callable[..., Any]
+
+
+_LOOK = """
+from omnimeter.caching import compiled
+
+
+def look(state, inhabitant):
+    world_perceive(state, inhabitant, world_place(state, inhabitant))
+
+
+look = compiled(look, error_model="numpy")
+"""
+
+
+@cache
+def _look() -> Callable[..., None]:
+    sides = _Perceive(UniversalState, perceive, place_of_inhabitant)
+    entry: Callable[..., None] = load("perceptions", _LOOK, world=sides).look
+    return entry
+
+
+def perceived(state: UniversalState, inhabitant: int) -> tuple[int, ...]:
+    """What an inhabitant perceives now: the text of its program."""
+    _look()(state, inhabitant)
+    return tuple(state.text[: state.counts[LENGTH]].tolist())
 
 
 # Views
