@@ -326,6 +326,16 @@ def test_what_cannot_be_is_an_error_at_once(given: dict[str, Any], said: str) ->
         check(evaluation(WANDERER, **given))
 
 
+def test_balance_is_claimed_for_an_agent_alone() -> None:
+    for seated, said in (
+        ("random", "the class claims it, for an agent alone"),
+        ((), "the class claims it"),
+    ):
+        for given in ({}, {"definition": 15}):
+            test = om.test("random", "lambda", interactions=1000, seated=seated, **given)
+            assert test.protocol.settings()["Balance"] == said
+
+
 def test_levels_do_not_count_who_is_seated() -> None:
     with pytest.raises(InvalidInputError, match="cannot include the code of seated agents"):
         om.test("random", "lambda", interactions=1000, seated="random", count_seated=True).run()

@@ -532,7 +532,7 @@ class Anytime(DrawnProtocol):
             "Slots": f"longer by {self.growth * 100:g} % from round to round",
             "Level": f"begins with {self.start_level:g}{lowest}; a reward of 1 raises it by "
             f"{self.step * 100:g} %, a reward of \N{MINUS SIGN}1 lowers it by as much",
-            **balance_setting(self.environment_class, seated=bool(self.seats)),
+            **balance_setting(self.environment_class, bool(self.seats)),
         }
 
 

@@ -194,7 +194,7 @@ BALANCE = {
 """What a report says of the balance that a class claims."""
 
 
-def balance_setting(environment_class: EnvironmentClass, *, seated: bool) -> dict[str, str]:
+def balance_setting(environment_class: EnvironmentClass, seated: bool = False) -> dict[str, str]:
     """What a report says of the balance of a class, which is that of an agent alone."""
     alone = ", for an agent alone" if seated else ""
     return {"Balance": BALANCE[environment_class.claims().balanced] + alone}
