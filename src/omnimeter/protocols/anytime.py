@@ -300,7 +300,7 @@ class Anytime(DrawnProtocol):
         self.seat(seated)
         if any(seat.bits for seat in self.seats):
             raise InvalidInputError(
-                "The level of an anytime test chooses environments and nobody in them: their "
+                "The level of an anytime test chooses environments and not who is in them: their "
                 "complexities cannot include the code of seated agents.",
                 "Leave out count_seated, or give another test.",
             )
