@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from omnimeter.contract.agent import IntArray
-from omnimeter.environments.c_test.machine import to_next
 from omnimeter.kernels import EnvironmentKernels, below, kernel
+from omnimeter.series.machine import to_next
 
 LETTERS, CHOICES, SHOWN, EACH, COUNT, ANSWER, ANSWERED = range(7)
 """The entries of ``now``: the size of the alphabet, the number of options (0 if each letter is
 one), how many letters are shown at first, whether the answer follows each guess, which are
 constant; how many letters were written, the next one, and whether the question was answered."""
 
-ATTEMPTS = 8  # to find a plausible option that is not there yet
+ATTEMPTS = 20  # to find a plausible option that is not there yet
+NEAR = 4  # letters from the last one to options that do not follow from the series
 
 
 class CTestState(NamedTuple):
@@ -36,7 +37,8 @@ def ask(state: Any) -> None:
     """Let the machine write the next letter, and lay out the options.
 
     An option that is wrong continues the last letter by a difference between two neighbours in
-    the series, or, in half of all cases and where there is none, is any letter.
+    what is shown or, in a quarter of all cases, is at most four letters away from it. So what is
+    out of line is seldom right: who knows this rule gains nothing by it.
     """
     machine, now, options, seen = state.machine, state.now, state.options, state.seen
     a, b, c, at, _ = to_next(
@@ -52,8 +54,11 @@ def ask(state: Any) -> None:
         while taken:
             if attempts > ATTEMPTS:
                 option = option + 1 if option + 1 < letters else 0
-            elif length < 2 or below(state.rng, 2) == 0:
+            elif length == 0:
                 option = below(state.rng, letters)
+            elif length == 1 or below(state.rng, 4) == 0:
+                step_away = below(state.rng, 2 * NEAR + 1) - NEAR
+                option = (seen[length - 1] + step_away + letters * NEAR) % letters
             else:
                 pair = below(state.rng, length - 1)
                 option = (seen[length - 1] + seen[pair + 1] - seen[pair] + letters) % letters

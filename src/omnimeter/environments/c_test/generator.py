@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import log2
 from string import ascii_lowercase
 from typing import Any, Literal, get_args
 
@@ -11,13 +10,6 @@ import numpy as np
 
 from omnimeter.contract import Briefing, Claims, Instance, InvalidInputError, Observation, Space
 from omnimeter.environments.c_test.dynamics import ANSWER, COUNT, KERNELS, CTestState
-from omnimeter.environments.c_test.machine import (
-    MAX_LETTERS,
-    MIN_LETTERS,
-    complexity,
-    read,
-    spell,
-)
 from omnimeter.environments.c_test.population import (
     MAX_SHOWN,
     TOLERANCE,
@@ -26,8 +18,16 @@ from omnimeter.environments.c_test.population import (
     given,
     population,
 )
-from omnimeter.environments.c_test.search import MAX_DEPTH
 from omnimeter.kernels import KernelEnvironment, KernelEnvironmentClass, generator_state
+from omnimeter.series.machine import (
+    INSTRUCTIONS,
+    MAX_LETTERS,
+    MIN_LETTERS,
+    complexity,
+    read,
+    spell,
+)
+from omnimeter.series.search import MAX_DEPTH
 
 Feedback = Literal["each", "end"]
 
@@ -51,9 +51,9 @@ class CTest(KernelEnvironmentClass):
     A series is what a program of a small machine writes: an accumulator and a register of letters,
     with instructions for the next and the previous letter, to exchange and to copy the two, to
     write, and to repeat a block as often as the number of a letter; at its end a program begins
-    again. A series is drawn only if its beginning leaves no question how it goes on (Hernandez-Orallo
-    1998; anytime test, section 3.2): all programs up to a length were run, and no other explanation
-    comes near.
+    again. A series is drawn only if its beginning leaves no question how it goes on
+    (Hernandez-Orallo 1998; anytime test, section 3.2): all programs up to a length were run, and no
+    other explanation comes near.
 
     The right letter pays 1. With n options a wrong one pays -1 / (n - 1), and the options stand in
     a random order, so that a random agent gets exactly 0 on average.
@@ -67,7 +67,7 @@ class CTest(KernelEnvironmentClass):
             done afterwards pays 0.
         choices: The number of options, one of which is right; 0 for all letters of the alphabet.
         letters: The size of the alphabet, from 2 to 26. It is a circle: a follows its last letter.
-        depth: The length of the longest programs that are searched, 1 to 12 instructions.
+        depth: The length of the longest programs that are searched, 1 to 11 instructions.
         margin: The least number of bits by which any other explanation of what is shown is more
             complex, 0.1 to 12.
         stability: For how many numbers of shown letters, up to what is shown, the explanation is
@@ -151,7 +151,9 @@ class CTest(KernelEnvironmentClass):
 
     def _band(self, low: float, high: float) -> list[Item]:
         """The series that was given, if it lies in a band."""
-        within = low - TOLERANCE <= complexity(self._given.program, self.letters) <= high + TOLERANCE
+        within = (
+            low - TOLERANCE <= complexity(self._given.program, self.letters) <= high + TOLERANCE
+        )
         return [self._given] if within else []
 
     def draw(self, rng: np.random.Generator, complexity: float | None = None) -> Instance:
@@ -166,7 +168,11 @@ class CTest(KernelEnvironmentClass):
             low, high = complexity - TOLERANCE, complexity + TOLERANCE
         instance = self.draw_between(rng, low, high)
         if instance is None:
-            near = self.complexity_range()[:1] if self.series else self._population.nearest(wanted or 0)
+            near = (
+                self.complexity_range()[:1]
+                if self.series
+                else self._population.nearest(wanted or 0)
+            )
             names = " and ".join(f"{each:.3f}" for each in near)
             raise InvalidInputError(
                 f"No series has complexity {wanted:g}.", f"The nearest that there are: {names}."
@@ -264,7 +270,9 @@ class CTest(KernelEnvironmentClass):
         """The last letters of the series, the options, and whether it was answered."""
         seen = np.atleast_1d(observation).tolist()
         shown = [each - 1 for each in seen[:MAX_SHOWN] if each]
-        options = seen[MAX_SHOWN : MAX_SHOWN + self.choices] if self.choices else range(self.letters)
+        options = (
+            seen[MAX_SHOWN : MAX_SHOWN + self.choices] if self.choices else range(self.letters)
+        )
         return {
             "kind": "c-test",
             "letters": list(spell(shown)),
@@ -276,8 +284,6 @@ class CTest(KernelEnvironmentClass):
     def hidden(self, environment: Any) -> Mapping[str, Any]:
         """The program and the next letter."""
         state: CTestState = environment.state
-        from omnimeter.environments.c_test.machine import INSTRUCTIONS
-
         return {
             "facts": {
                 "program": "".join(INSTRUCTIONS[each] for each in state.code.tolist()),

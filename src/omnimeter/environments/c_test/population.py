@@ -11,9 +11,9 @@ import numpy as np
 from omnimeter.complexity import kt_max
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.agent import FloatArray, IntArray
-from omnimeter.environments.c_test.machine import HORIZON, WIDTH, spell
-from omnimeter.environments.c_test.search import LETTER_BITS, Table, table
 from omnimeter.environments.shared import nearest, weighted_index
+from omnimeter.series.machine import HORIZON, WIDTH, spell
+from omnimeter.series.search import LETTER_BITS, MAX_DEPTH, Table, table
 
 MIN_SHOWN, MAX_SHOWN = 4, HORIZON - 1
 """Letters that are shown of a series before the question how it goes on."""
@@ -163,11 +163,11 @@ def given(series: str, depth: int, letters: int, margin: float) -> Item:
     """
     whole = table(depth, letters, series)
     named = ", ".join(series)
-    deeper = f"a depth above {depth}"
+    deeper = f", or a depth above {depth}" if depth < MAX_DEPTH else ""
     if not len(whole.keys):
         raise InvalidInputError(
             f"No program of up to {depth} instructions writes the series {named}.",
-            f"Give another series, or {deeper}.",
+            f"Give another series{deeper}.",
         )
     first, *others = np.lexsort((whole.programs, whole.costs)).tolist()
     complexity = np.log2(whole.costs)
@@ -189,6 +189,6 @@ def given(series: str, depth: int, letters: int, margin: float) -> Item:
             f"Whether the series {named} can go on in one way only is not known: its simplest "
             f"program of up to {depth} instructions has complexity {complexity[first]:.2f}, and "
             f"longer ones from {limit(depth):.2f} on were not searched.",
-            f"Give a smaller margin, or {deeper}.",
+            f"Give a smaller margin{deeper}.",
         )
     return Item(whole.program(first), len(series))

@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 from omnimeter.caching import announce, discard, keep, kept
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.contract.kernels import plain
-from omnimeter.environments.c_test.machine import (
+from omnimeter.interaction.compilation import load
+from omnimeter.kernels import kernel
+from omnimeter.series.machine import (
     CLOSE,
     HORIZON,
     INSTRUCTIONS,
@@ -32,22 +34,58 @@ from omnimeter.environments.c_test.machine import (
     WRITE,
     to_next,
 )
-from omnimeter.interaction.compilation import load
-from omnimeter.kernels import kernel
 
-MAX_DEPTH = 12
-"""Instructions of the longest programs that are searched: minutes, and gigabytes beyond."""
+MAX_DEPTH = 11
+"""Instructions of the longest programs that are searched: a minute of two processors. Each one
+more takes six times as long, and four times as much memory."""
 
 PREFIX = 2  # instructions that the programs of a part begin with
 FORMAT = 1
 """Part of the names under which tables are kept; another machine needs another number."""
 
 LETTER_BITS = 5  # of a letter in the key of a series
+HASH, SLOTS = 0x9E3779B97F4A7C1, 1 << 12  # of hash tables: a multiplier, and the size at first
 SLOW = 10  # from this depth on there is time to tell how far the search is
 
 
 @kernel
-def search(first: Any, depth: Any, letters: Any, shown: Any, slots: Any) -> Any:
+def beginning(code: Any, tops: Any, letters: Any, shown: Any) -> Any:
+    """The key of what a program writes, and its steps; 0 steps if it does not begin as shown."""
+    key, steps, a, b, c, at = 0, 0, 0, 0, 0, 0
+    for count in range(HORIZON):
+        a, b, c, at, more = to_next(code, tops, letters, a, b, c, at)
+        if count < len(shown) and a != shown[count]:
+            return 0, 0
+        steps += more
+        key = key << LETTER_BITS | a
+    return key, steps
+
+
+@kernel
+def slot_of(keys: Any, costs: Any, key: Any) -> Any:
+    """Where a key is in a hash table, or the empty slot where it belongs."""
+    slot = (key * HASH >> 20) & (len(keys) - 1)
+    while costs[slot] > 0 and keys[slot] != key:
+        slot = (slot + 1) & (len(keys) - 1)
+    return slot
+
+
+@kernel
+def enlarged(old_keys: Any, old_costs: Any, old_programs: Any, old_weights: Any) -> Any:
+    """The same hash table with twice as many slots."""
+    size = 2 * len(old_keys)
+    keys, costs = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    programs, weights = np.zeros(size, np.int64), np.zeros(size, np.float64)
+    for number in range(len(old_keys)):
+        if old_costs[number] > 0:
+            slot = slot_of(keys, costs, old_keys[number])
+            keys[slot], costs[slot] = old_keys[number], old_costs[number]
+            programs[slot], weights[slot] = old_programs[number], old_weights[number]
+    return keys, costs, programs, weights
+
+
+@kernel
+def search(first: Any, depth: Any, letters: Any, shown: Any) -> Any:
     """Run all programs of a part, and note the simplest for each series that they write.
 
     Args:
@@ -55,16 +93,14 @@ def search(first: Any, depth: Any, letters: Any, shown: Any, slots: Any) -> Any:
         depth: The largest number of instructions.
         letters: The size of the alphabet.
         shown: The letters that their series begins with; others are left out.
-        slots: The size of the hash table to begin with, a power of two.
 
     Returns:
-        For each slot the key of a series, the least of steps times 2^bits over its programs (0 in
-        an empty slot), the first of those programs, and the sum of 2^-bits over all its programs.
+        For each slot of a hash table the key of a series, the least of steps times 2^bits over its
+        programs (0 in an empty slot), the first of those programs, and the sum of 2^-bits over all
+        its programs.
     """
-    keys = np.zeros(slots, np.int64)
-    costs = np.zeros(slots, np.int64)
-    programs = np.zeros(slots, np.int64)
-    weights = np.zeros(slots, np.float64)
+    keys, costs = np.zeros(SLOTS, np.int64), np.zeros(SLOTS, np.int64)
+    programs, weights = np.zeros(SLOTS, np.int64), np.zeros(SLOTS, np.float64)
     used = 0
     code = np.full(depth, -1, np.int64)
     tops = np.zeros(depth, np.int64)
@@ -72,9 +108,11 @@ def search(first: Any, depth: Any, letters: Any, shown: Any, slots: Any) -> Any:
     writes = np.zeros(depth + 1, np.int64)
     at = 0
     while at >= 0:
-        if at == depth or code[at] == CLOSE or (at < len(first) and code[at] >= 0):
-            if at < depth:
-                code[at] = -1
+        if at == depth:
+            at -= 1
+            continue
+        if code[at] == CLOSE or (at < len(first) and code[at] >= 0):  # all were tried here
+            code[at] = -1
             at -= 1
             continue
         code[at] = first[at] if at < len(first) else code[at] + 1
@@ -91,38 +129,18 @@ def search(first: Any, depth: Any, letters: Any, shown: Any, slots: Any) -> Any:
         block[at] = opened
         if at < len(first) or opened >= 0 or writes[at] == 0:
             continue
-        key, steps, a, b, c, place, count = 0, 0, 0, 0, 0, 0, 0
-        while count < HORIZON:
-            a, b, c, place, more = to_next(code[:at], tops, letters, a, b, c, place)
-            if count < len(shown) and a != shown[count]:
-                break
-            steps += more
-            key = key << LETTER_BITS | a
-            count += 1
-        if count < HORIZON:
+        key, steps = beginning(code[:at], tops, letters, shown)
+        if steps == 0:
             continue
         program = 1
-        for position in range(at):
-            program = program << WIDTH | code[position]
+        for place in range(at):
+            program = program << WIDTH | code[place]
         bits = WIDTH * (at + 1)
         cost = steps << bits
-        if 2 * used >= len(keys):  # to twice as many slots
-            old = keys, costs, programs, weights
-            size = 2 * len(keys)
-            keys, costs = np.zeros(size, np.int64), np.zeros(size, np.int64)
-            programs, weights = np.zeros(size, np.int64), np.zeros(size, np.float64)
-            for number in range(len(old[0])):
-                if old[1][number] > 0:
-                    slot = (old[0][number] * 0x9E3779B97F4A7C1 >> 20) & (size - 1)
-                    while costs[slot] > 0:
-                        slot = (slot + 1) & (size - 1)
-                    keys[slot], costs[slot] = old[0][number], old[1][number]
-                    programs[slot], weights[slot] = old[2][number], old[3][number]
-        slot = (key * 0x9E3779B97F4A7C1 >> 20) & (len(keys) - 1)
-        while costs[slot] > 0 and keys[slot] != key:
-            slot = (slot + 1) & (len(keys) - 1)
-        if costs[slot] == 0:
-            used += 1
+        if 2 * used >= len(keys):
+            keys, costs, programs, weights = enlarged(keys, costs, programs, weights)
+        slot = slot_of(keys, costs, key)
+        used += costs[slot] == 0
         better = cost < costs[slot] or (cost == costs[slot] and program < programs[slot])
         if costs[slot] == 0 or better:
             keys[slot], costs[slot], programs[slot] = key, cost, program
@@ -139,8 +157,8 @@ _ENTRY = """
 from omnimeter.caching import compiled
 
 
-def run(first, depth, letters, shown, slots):
-    return series_search(first, depth, letters, shown, slots)
+def run(first, depth, letters, shown):
+    return series_search(first, depth, letters, shown)
 
 
 run = compiled(run, nogil=True, error_model="numpy")
@@ -178,7 +196,7 @@ class Table:
         """The table of these bytes."""
         rows = len(content) // 32
         columns = np.frombuffer(content, dtype=np.int64).reshape(4, rows)
-        return cls(*columns[:3], columns[3].view(np.float64))
+        return cls(columns[0], columns[1], columns[2], columns[3].view(np.float64))
 
     @property
     def _columns(self) -> tuple[NDArray[Any], ...]:
@@ -209,10 +227,10 @@ class Table:
         digits = f"{int(self.programs[row]):o}"[1:]
         return "".join(INSTRUCTIONS[int(digit)] for digit in digits)
 
-    def letters(self, place: int) -> IntArray:
+    def letters(self, place: int, rows: slice = slice(None)) -> IntArray:
         """The letter of each series at a place, from 0 on."""
         shift = LETTER_BITS * (HORIZON - 1 - place)
-        letters: IntArray = self.keys >> shift & ((1 << LETTER_BITS) - 1)
+        letters: IntArray = self.keys[rows] >> shift & ((1 << LETTER_BITS) - 1)
         return letters
 
 
@@ -256,7 +274,7 @@ def _searched(name: str, depth: int, letters: int, shown: str) -> Table:
         if content is None:
             first = np.array(firsts[number], dtype=np.int64)
             deepest = depth if number else PREFIX - 1
-            columns = _compiled()(first, deepest, letters, given, 1 << 12)
+            columns = _compiled()(first, deepest, letters, given)
             rows = np.flatnonzero(columns[1])
             order = rows[np.argsort(columns[0][rows])]
             content = Table(*(each[order] for each in columns)).to_bytes()
@@ -279,7 +297,7 @@ def _searched(name: str, depth: int, letters: int, shown: str) -> Table:
 def _elsewhere(depth: int, letters: int, shown: str) -> bytes:
     """The table from a process that may compile: plain Python would take hours."""
     source = (
-        "import sys; from omnimeter.environments.c_test.search import table; "
+        "import sys; from omnimeter.series.search import table; "
         f"sys.stdout.buffer.write(table({depth}, {letters}, {shown!r}).to_bytes())"
     )
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
