@@ -39,6 +39,7 @@ FINDINGS = {
     "anytime-table3": "three-kinds-of-agents-early-later-and-late",
     "brl-accurate": "bayesian-rl",
     "brl-inaccurate": "bayesian-rl",
+    "c-test": "the-c-test",
     "lambda-battery": "lambda",
     "lambda-complexity": "lambda",
     "lambda-generated": "lambda",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from omnimeter.contract.agent import IntArray
 
-INSTRUCTIONS = "w+-xc[]"
+INSTRUCTIONS = "w+-xc()"
 """Write the accumulator; next letter; previous letter; exchange it with the register; copy it to
 the register; open and close a block, which is done as many times as its letter says."""
 
@@ -39,7 +39,7 @@ def to_next(code: Any, tops: Any, letters: Any, a: Any, b: Any, c: Any, at: Any)
 
     Args:
         code: The numbers of its instructions.
-        tops: For each ``]`` the position after its ``[``.
+        tops: For each ``)`` the position after its ``(``.
         letters: The size of the alphabet.
         a: The accumulator. What was written is its value when this returns.
         b: The register.
@@ -78,7 +78,7 @@ def to_next(code: Any, tops: Any, letters: Any, a: Any, b: Any, c: Any, at: Any)
 
 
 def read(program: str) -> tuple[IntArray, IntArray]:
-    """The instructions of a program, and where each ``]`` leads back to.
+    """The instructions of a program, and where each ``)`` leads back to.
 
     Raises:
         InvalidInputError: This is no program.
@@ -88,7 +88,7 @@ def read(program: str) -> tuple[IntArray, IntArray]:
         return InvalidInputError(
             f"{program!r} is not a program: {fault}.",
             f"A program has the instructions {' '.join(INSTRUCTIONS)}, at least one w, and blocks "
-            "that do not lie within each other, for example w+++ or w+[x+x].",
+            "that do not lie within each other, for example w+++ or w+(x+x).",
         )
 
     opened = -1
@@ -96,11 +96,11 @@ def read(program: str) -> tuple[IntArray, IntArray]:
     for place, letter in enumerate(program):
         if letter not in INSTRUCTIONS:
             raise malformed(f"there is no instruction {letter!r}")
-        if letter == "[":
+        if letter == "(":
             if opened >= 0:
                 raise malformed("a block begins within another")
             opened = place
-        if letter == "]":
+        if letter == ")":
             if opened < 0:
                 raise malformed("a block ends that did not begin")
             tops[place] = opened + 1
