@@ -162,7 +162,8 @@ class PPM(_ContextPredictor):
     The probability of a symbol is that after the longest context; what was not seen there shares
     the probability of an escape to the next shorter one. By method C (Moffat 1990) an escape counts
     as often as there were different symbols. Symbols of longer contexts are excluded from shorter
-    ones; below order 0 all symbols are equal. Outside the C-test it acts at random.
+    ones; below order 0 all symbols are equal. Where none is left there is no escape. Outside the
+    C-test it acts at random.
 
     Args:
         order: The largest number of last symbols that are compared, 0 to 12.
@@ -184,4 +185,5 @@ class PPM(_ContextPredictor):
                 allowed &= counts == 0
         if allowed.any():
             probabilities[allowed] += left / np.count_nonzero(allowed)
-        return probabilities
+        normalised: FloatArray = probabilities / probabilities.sum()
+        return normalised

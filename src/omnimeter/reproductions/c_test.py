@@ -239,7 +239,7 @@ def _draw(results: Results, modes: Sequence[Mode], out: Path) -> dict[str, Path]
             _draw_mode(axes, results, mode)
         plots.add_header(
             figure,
-            "More complex series are harder to continue by comparing steps, not by comparing letters",
+            "More complex series are harder for agents that compare steps, not letters",
             "Average reward by complexity: a right letter of four pays 1, a wrong one -1/3. "
             "Solomonoff knows all programs. Bands are 95 % intervals.",
         )

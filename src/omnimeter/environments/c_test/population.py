@@ -40,8 +40,8 @@ class Fitness(NamedTuple):
         complexity: The Kt of each series.
         simplest: The number of shown letters from which on its program is the simplest that
             writes them; it stays so with each further letter.
-        unquestionable: The number of shown letters at which no program that goes on with another
-            letter comes near.
+        unquestionable: The numbers of shown letters at which no program that goes on with another
+            letter comes near, as a sum of powers of two. These need not be all from some on.
     """
 
     complexity: FloatArray
@@ -49,11 +49,14 @@ class Fitness(NamedTuple):
     unquestionable: IntArray
 
     def shown(self, stability: int) -> IntArray:
-        """The least number of letters that must be shown; above ``MAX_SHOWN``: never fit.
+        """The least number of letters that must be shown; ``NEVER`` if it is never fit.
 
         The simplest program has been the same for as many numbers of letters as ``stability``.
         """
-        shown: IntArray = np.maximum(self.unquestionable, self.simplest + stability - 1)
+        least = np.maximum(self.simplest + stability - 1, MIN_SHOWN)
+        fit = self.unquestionable >> least
+        more = np.log2(np.maximum(fit & -fit, 1)).astype(np.int64)
+        shown: IntArray = np.where(fit > 0, least + more, NEVER)
         return shown
 
 
@@ -76,7 +79,7 @@ def fitness(whole: Table, depth: int, margin: float) -> Fitness:
     complexity = np.log2(whole.costs)
     rank = np.empty(rows, dtype=np.int64)
     rank[np.lexsort((whole.programs, whole.costs))] = np.arange(rows)
-    simplest, unquestionable = np.full(rows, NEVER), np.full(rows, NEVER)
+    simplest, unquestionable = np.full(rows, NEVER), np.zeros(rows, dtype=np.int64)
     for count in range(MAX_SHOWN, 0, -1):
         beginnings = whole.keys >> LETTER_BITS * (HORIZON - count)
         starts = np.flatnonzero(np.diff(beginnings, prepend=-1))
@@ -89,7 +92,8 @@ def fitness(whole: Table, depth: int, margin: float) -> Fitness:
         answers = following[is_simplest]  # of each group, in order
         others = np.where(following == answers[group], np.inf, complexity)
         nearest_other = np.minimum(np.minimum.reduceat(others, starts), limit(depth))
-        unquestionable[is_simplest & (nearest_other[group] >= complexity + margin - EXACT)] = count
+        enough = nearest_other[group] >= complexity + margin - EXACT
+        unquestionable[is_simplest & enough] |= 1 << count
     return Fitness(complexity, simplest, unquestionable)
 
 
