@@ -225,6 +225,14 @@ def test_every_drawn_answer_is_the_continuation_of_the_simplest_program() -> Non
         assert not len(others) or np.log2(others.min()) >= complexity(program) + 3 - 1e-9
 
 
+def test_what_people_see_at_once_may_not_be_the_simplest() -> None:
+    """``docs/findings.md`` says so."""
+    for series, program, following in (("abej", "w+(+x+)", "u"), ("abdgk", "w+c(+x)", "q")):
+        environment, _ = item(series=series, feedback="end", depth=10)
+        assert written(program, len(series)) == series
+        assert ascii_lowercase[environment.state.now[ANSWER]] == following
+
+
 def test_the_printed_series_have_the_printed_answers() -> None:
     for series, answer, depth in (("a,d,g,j", "m", 9), ("a,a,z,c,y,e,x", "g", 9)):
         environment, _ = item(series=series, feedback="end", depth=depth)
