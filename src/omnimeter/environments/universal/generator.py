@@ -462,7 +462,7 @@ class UniversalLambda(Lambda):
         if not self._steps_are_known:
             steps, (good, evil, *others) = self._measured(Instance(data))
             bits = max(code_length(good), code_length(evil)) if special == shown else bits
-            object_bits = set_length(others) if others else 0
+            object_bits = bits_of_set(others)
         data["bits"] = space_bits + 1 + bits + object_bits
         data["steps"] = max(space_steps, steps, 1)
         return Instance(data)
@@ -637,6 +637,12 @@ def _is_program(given: str) -> bool:
     )
 
 
+def bits_of_set(programs: Sequence[Program]) -> int:
+    """The bits of all programs; of those that perceive the same, shared rules are written once."""
+    alphabets = {program.alphabet for program in programs}
+    return sum(set_length([each for each in programs if each.alphabet == one]) for one in alphabets)
+
+
 def key_of_paths(successors: IntArray) -> int:
     """The key of a space in tables."""
     lanes = np.full(2, len(successors), dtype=np.int64)
@@ -662,9 +668,7 @@ class Objects(NamedTuple):
     @property
     def bits(self) -> int:
         """The bits of their number and of their programs, shared rules once."""
-        if not self.inhabitants:
-            return 0
-        return set_length([each.program for each in self.inhabitants])
+        return bits_of_set([each.program for each in self.inhabitants])
 
     @property
     def steps(self) -> int:
