@@ -486,3 +486,12 @@ class TestEach(EnvironmentClassSuite):
 
 class TestEnd(EnvironmentClassSuite):
     environment_class = CTest("end", choices=0, letters=5)
+
+
+def test_most_draws_are_simple() -> None:
+    """``docs/classes/c-test.md`` tells these shares."""
+    items = population(9, 26, 3.0, 3)
+    masses = np.array([2**-each for each in items.complexities])
+    assert len(items) == 12910
+    assert round(masses[0] / masses.sum(), 2) == 0.69
+    assert round(masses[np.array(items.complexities) > 20].sum() / masses.sum(), 2) == 0.03
