@@ -69,21 +69,21 @@ def test_escapes_of_ppm_are_those_of_method_c() -> None:
     """After a b a b a: order 1, context a: b twice of 2 + 1; then order 0 without b: a 3 of 3 + 1;
     what is left is shared by the two letters that never came.
     """
-    found = symbols(PPM(order=1), 4, [0, 1, 0, 1, 0])
-    assert found.tolist() == pytest.approx([1 / 3 * 3 / 4, 2 / 3, 1 / 24, 1 / 24])
+    results = symbols(PPM(order=1), 4, [0, 1, 0, 1, 0])
+    assert results.tolist() == pytest.approx([1 / 3 * 3 / 4, 2 / 3, 1 / 24, 1 / 24])
 
 
 @given(st.lists(st.integers(0, 3), max_size=12), st.integers(0, 5))
 def test_ppm_gives_probabilities(series: list[int], order: int) -> None:
-    found = symbols(PPM(order=order), 4, series)
-    assert found.sum() == pytest.approx(1)
-    assert (found > 0).all()
+    results = symbols(PPM(order=order), 4, series)
+    assert results.sum() == pytest.approx(1)
+    assert (results > 0).all()
 
 
 def test_longer_contexts_of_n_grams_decide_and_shorter_ones_break_ties() -> None:
     series = [0, 1, 2, 0, 1, 3, 3, 3, 0, 1]
-    found = symbols(NGram(order=2), 5, series)
-    assert found.argsort()[::-1].tolist()[:2] == [3, 2]  # both once after 0 1; 3 is more frequent
+    results = symbols(NGram(order=2), 5, series)
+    assert results.argsort()[::-1].tolist()[:2] == [3, 2]  # both once after 0 1; 3 is more frequent
     assert symbols(NGram(order=2), 5, []).tolist() == [0] * 5
 
 

@@ -153,7 +153,7 @@ def test_complexity_is_bits_and_steps_to_the_twelfth_letter() -> None:
 def by_hand(depth: int, letters: int, margin: float, stability: int) -> dict[str, int]:
     """How many letters of each series must be shown, by comparing all pairs for each number."""
     whole = table(depth, letters)
-    found = {}
+    results = {}
     ranks, texts = [], []
     for row in range(len(whole.keys)):
         program = whole.program(row)
@@ -176,8 +176,8 @@ def by_hand(depth: int, letters: int, margin: float, stability: int) -> dict[str
             stable = earlier[0] > 0 and all(simplest(each) == mine for each in earlier)
             return stable and nearest >= ranks[mine][0] + margin - 1e-9
 
-        found[text] = next((count for count in range(MIN_SHOWN, 12) if is_fit(count)), 12)
-    return found
+        results[text] = next((count for count in range(MIN_SHOWN, 12) if is_fit(count)), 12)
+    return results
 
 
 @pytest.mark.parametrize(
@@ -486,3 +486,12 @@ class TestEach(EnvironmentClassSuite):
 
 class TestEnd(EnvironmentClassSuite):
     environment_class = CTest("end", choices=0, letters=5)
+
+
+def test_most_draws_are_simple() -> None:
+    """``docs/classes/c-test.md`` tells these shares."""
+    items = population(9, 26, 3.0, 3)
+    masses = np.array([2**-each for each in items.complexities])
+    assert len(items) == 12910
+    assert round(masses[0] / masses.sum(), 2) == 0.69
+    assert round(masses[np.array(items.complexities) > 20].sum() / masses.sum(), 2) == 0.03

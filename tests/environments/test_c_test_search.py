@@ -18,7 +18,7 @@ def brute_force(
     depth: int, letters: int, shown: tuple[int, ...] = ()
 ) -> dict[int, tuple[float, ...]]:
     """For each series the least cost, its program and all weights, by running every text."""
-    found: dict[int, tuple[float, ...]] = {}
+    results: dict[int, tuple[float, ...]] = {}
     for length in range(1, depth + 1):
         for number, text in enumerate(product(INSTRUCTIONS, repeat=length)):
             try:
@@ -32,11 +32,11 @@ def brute_force(
             bits = 3 * (length + 1)
             rank = out[-1][1] * 2**bits, length, number
             key = key_of(series)
-            if key not in found:
-                found[key] = *rank, 0.0
-            best = min(found[key][:3], rank)
-            found[key] = *best, found[key][3] + 2.0**-bits
-    return found
+            if key not in results:
+                results[key] = *rank, 0.0
+            best = min(results[key][:3], rank)
+            results[key] = *best, results[key][3] + 2.0**-bits
+    return results
 
 
 def program_of(length: int, number: int) -> str:

@@ -33,10 +33,10 @@ def test_a_random_agent_that_gains_and_a_fall_that_is_none_differ():
     results = dict(measure(SMALL[:1]))
     results["end", "random"] = [[0.9, 1.0, 0.8, 0.9] * 10] * 5
     results["end", "n-gram, steps"] = [[0.5] * 20] * 5
-    found = {each.claim: each for each in statements(results, SMALL[0])}
-    (random,) = (each for claim, each in found.items() if "random" in claim)
+    verdicts = {each.claim: each for each in statements(results, SMALL[0])}
+    (random,) = (each for claim, each in verdicts.items() if "random" in claim)
     assert random.verdict == "differs"
-    (flat,) = (each for claim, each in found.items() if "n-gram, steps" in claim)
+    (flat,) = (each for claim, each in verdicts.items() if "n-gram, steps" in claim)
     assert flat.verdict == "differs"
 
 

@@ -252,14 +252,14 @@ class CTest(KernelEnvironmentClass):
         if self.series:
             alone = complexity(self._given.program, self.letters)
             return alone, alone
-        found = self._population.complexities
-        if not found:
+        complexities = self._population.complexities
+        if not complexities:
             raise InvalidInputError(
                 f"No series that programs of up to {self.depth} instructions write is "
                 f"unquestionable by {self.margin:g} bits and {self.stability} times stable.",
                 "Give a greater depth, or a smaller margin or stability.",
             )
-        return found[0], found[-1]
+        return complexities[0], complexities[-1]
 
     def scene(
         self,
