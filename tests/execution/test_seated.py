@@ -80,6 +80,7 @@ def test_candidates_meet_the_same_environments_and_randomness() -> None:
 LAMBDA: dict[str, Any] = {"environment_class": {"id": "lambda-v1", "parameters": {"cells": 4}}}
 
 
+@pytest.mark.slow
 def test_compiled_stepwise_and_in_processes_it_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
