@@ -35,9 +35,9 @@ _readable: ContextVar[Callable[[str], str]] = ContextVar("readable", default=str
 
 
 def shorten(labels: Iterable[str]) -> None:
-    """Print agents from files without folders that are not needed, from now on."""
+    """Print agents without folders of their files that are not needed, from now on."""
     known = list(labels)
-    if not any(":" in label for label in known):  # there are none
+    if not any(sign in label for label in known for sign in "/\\"):  # there are none
         _readable.set(str)
         return
     from omnimeter.reports.text import readable_names
