@@ -691,7 +691,10 @@ def seats_of(
     seats += [_similar_seat(each) for each in stored if each is not None]
     if not isinstance(count_seated, bool | None) or (count_seated and not seats):
         message = f"count_seated={shown(count_seated)} cannot be used."
-        raise InvalidInputError(message, "Give True together with seated= or similar=, or False.")
+        advice = (
+            "It counts agents seated by seated= or similar=: give one of these, or leave it out."
+        )
+        raise InvalidInputError(message, advice)
     if count_seated:
         seats = [replace(s, bits=tuple(map(code_length, s.agents))) for s in seats]
     return [seat.to_json() for seat in seats], things
