@@ -21,7 +21,7 @@ from omnimeter.estimation import Estimate, mean, paired_difference
 from omnimeter.interaction import KernelEnvironmentClass, run
 from omnimeter.kernels import AgentKernels, kernel
 from omnimeter.protocols.anytime import AnytimeUntimed
-from omnimeter.protocols.seating import Seat, seat_beside
+from omnimeter.protocols.seating import Seating, seat_beside
 from omnimeter.reports.style import SMALL
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.anytime.shared import run_test
@@ -210,7 +210,7 @@ def traces_of(
     Raises:
         RuntimeError: A run failed.
     """
-    seats = [Seat((each.spec,)) for each in company]
+    seats = [Seating((each.spec,)) for each in company]
     joint = []
     for each in exercises:
         beside, _ = seat_beside(seats, candidate.spec, each.seed, each.number)
