@@ -31,10 +31,7 @@ from omnimeter.environments.lambda_class.dynamics import (
 )
 from omnimeter.environments.lambda_class.views import (
     FORESIGHT,
-    observe_adjacent,
-    observe_state,
-    observe_string,
-    observe_structure,
+    by_view,
     write_outlook,
     write_view,
 )
@@ -320,14 +317,7 @@ def _kernels(observe: Any) -> EnvironmentKernels:
     return EnvironmentKernels(UniversalState, reset, step, observe, step_joint, observe_universal)
 
 
-_SINGLE = {
-    "structure": _kernels(observe_structure),
-    "state": _kernels(observe_state),
-    "string": _kernels(observe_string),
-    "string-others": _kernels(observe_string),
-    "adjacent": _kernels(observe_adjacent),
-    "foresight": _kernels(observe_foresight),
-}
+_SINGLE = by_view(_kernels, observe_foresight)
 _JOINT = _kernels(observe_first)
 
 
