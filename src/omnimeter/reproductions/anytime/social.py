@@ -49,7 +49,7 @@ ALONE, SHARED, OPEN, CHASED = "alone", ", sharing", ", nothing is taken", "a cha
 """Conditions: an agent alone; what is added where rewards are shared, and where rewards stay and
 are left on agents too; one more inhabitant that chases the agent."""
 
-EXAMPLE = Lambda(max_cells=6, consumption="before", vanish=False, division=2)
+FEW_CELLS, MANY_CELLS = 5, 9  # of Example 4.1.2; Q-learning's table is too large in the latter
 EXAMPLES, EXAMPLE_LENGTH = 100, 2_000
 
 
@@ -224,19 +224,29 @@ def traces_of(
     return traces
 
 
+def example(cells: int) -> Lambda:
+    """The class of Example 4.1.2."""
+    return Lambda(cells=cells, consumption="before", vanish=False, division=2)
+
+
+Setting = tuple[int, bool, float]
+"""Of Example 4.1.2: how many followers are beside the agent, whether they share, the division."""
+
+SETTINGS: tuple[Setting, ...] = ((0, False, 2.0), (4, False, 2.0), (4, True, 2.0), (4, True, 3.0))
+
+
 def _example(
-    agent: str, environments: int, interactions: int
-) -> dict[tuple[int, bool, float], FloatArray]:
-    """Example 4.1.2: the rewards beside so many followers, sharing or not, by the division."""
+    agent: str, cells: int, environments: int, interactions: int
+) -> dict[Setting, FloatArray]:
+    """The rewards of an agent in Example 4.1.2, by the setting."""
     candidate = next(each for each in (*CANDIDATES, TRAIL) if each.name == agent)
-    budget = Budget(interactions=interactions)
-    exercises = shared.draw_exercises(EXAMPLE, budget, environments)
-    settings = [(0, False, 2.0), (4, False, 2.0), (4, True, 2.0), (4, True, 3.0)]
+    made = example(cells)
+    exercises = shared.draw_exercises(made, Budget(interactions=interactions), environments)
     found = {}
-    for others, sharing, division in settings:
+    for others, sharing, division in SETTINGS:
         changes = {"sharing": sharing, "division": division}
         changed = [_changed(each, changes) for each in exercises]
-        traces = traces_of(EXAMPLE, candidate, (FOLLOWER,) * others, changed)
+        traces = traces_of(made, candidate, (FOLLOWER,) * others, changed)
         found[others, sharing, division] = np.array([trace.rewards.mean() for trace in traces])
     return found
 
@@ -364,14 +374,16 @@ def _chased_statement(scores: Mapping[str, Scores]) -> Statement:
 
 
 def _example_statements(
-    found: Mapping[str, Mapping[tuple[int, bool, float], FloatArray]],
+    found: Mapping[tuple[str, int], Mapping[Setting, FloatArray]],
 ) -> list[Statement]:
     """Example 4.1.2 with its words."""
-    follower, trail, learner = (found[each.name] for each in (FOLLOWER, TRAIL, Q_LEARNING))
-    alone, free, split, thirds = ((0, False, 2.0), (4, False, 2.0), (4, True, 2.0), (4, True, 3.0))
+    alone, free, split, thirds = SETTINGS
+    follower = found[FOLLOWER.name, MANY_CELLS]
+    trail = found[TRAIL.name, MANY_CELLS]
 
-    def lead(of: Mapping[Any, FloatArray], setting: Any) -> Estimate:
-        return paired_difference(of[setting], follower[setting], support=REWARDS)
+    def lead(name: str, cells: int, setting: Setting) -> Estimate:
+        others = found[FOLLOWER.name, cells][setting]
+        return paired_difference(found[name, cells][setting], others, support=REWARDS)
 
     loses = paired_difference(follower[split], follower[free], support=REWARDS)
     kept = follower[split].mean() / follower[free].mean()
@@ -380,12 +392,15 @@ def _example_statements(
     )
     more = paired_difference(follower[free], follower[alone], support=REWARDS)
     same = (follower[free] == follower[alone]).all()
+    wide, close = (lead(TRAIL.name, cells, split) for cells in (MANY_CELLS, FEW_CELLS))
+    learner = (fmt(lead(Q_LEARNING.name, FEW_CELLS, each)) for each in (split, thirds, free))
     return [
         Statement(
             "Example 4.1.2: five agents that do not share can all follow Good, and all get the "
             "whole reward.",
-            f"A follower gets {fmt(mean(follower[alone], support=REWARDS))} alone, and beside four "
-            f"other followers {'exactly as much in every environment' if same else fmt(more)}. "
+            f"In {MANY_CELLS} cells a follower gets {fmt(mean(follower[alone], support=REWARDS))} "
+            "alone, and beside four other followers "
+            f"{'exactly as much in every environment' if same else fmt(more) + ' more'}. "
             f"Rule: that, or a change whose interval is within {NEAR_ZERO} of 0.",
             unmoved(follower[free], follower[alone]),
         ),
@@ -398,22 +413,23 @@ def _example_statements(
         Statement(
             "Example 4.1.2: there are better rewards then than those of all who follow Good.",
             "In the place of one of the followers an agent that goes where Good was one "
-            f"interaction ago gets {fmt(lead(trail, split))} more than it where rewards are "
-            f"shared, and {fmt(lead(trail, free))} more where they are not. Rule: the first "
+            f"interaction ago gets {fmt(wide)} more than it in {MANY_CELLS} cells where rewards "
+            f"are shared, and {fmt(lead(TRAIL.name, MANY_CELLS, free))} more where they are not. "
+            f"Not so in {FEW_CELLS} cells, where Evil is close: {fmt(close)}. Rule: the first "
             "interval is above 0, the second below.",
-            lead(trail, split).low > 0 > lead(trail, free).high,
+            wide.low > 0 > lead(TRAIL.name, MANY_CELLS, free).high,
         ),
         Statement(
             "Example 4.1.2: with a division by 3 instead of 2 fewer cells have better rewards.",
-            f"The lead of that agent is {fmt(lead(trail, thirds))}, {fmt(narrower)} more. "
-            "Rule: the interval of this change is below 0.",
+            f"The lead of that agent is {fmt(lead(TRAIL.name, MANY_CELLS, thirds))}, "
+            f"{fmt(narrower)} more. Rule: the interval of this change is below 0.",
             narrower.high < 0,
         ),
         Statement(
-            "Not in the thesis: whether Q-learning finds the better position.",
-            f"In that place it gets {fmt(lead(learner, split))} more than the follower where "
-            f"rewards are shared, {fmt(lead(learner, thirds))} with a division by 3, and "
-            f"{fmt(lead(learner, free))} where nothing is shared.",
+            "Not in the thesis: whether Q-learning finds a better position.",
+            f"In that place, in {FEW_CELLS} cells, it gets {next(learner)} more than the follower "
+            f"where rewards are shared, {next(learner)} with a division by 3, and {next(learner)} "
+            "where nothing is shared.",
             None,
         ),
     ]
@@ -453,9 +469,10 @@ def reproduce(
                 _scores, name, agent.name, repetitions, length, table_bits
             )
     found = {}
-    for number, agent in enumerate((FOLLOWER, TRAIL, Q_LEARNING)):
-        report(f"Example 4.1.2, {agent.name}", 0.8 + 0.05 * number)
-        found[agent.name] = steps(_example, agent.name, environments, interactions)
+    taking = [(each.name, cells) for cells in (FEW_CELLS, MANY_CELLS) for each in (FOLLOWER, TRAIL)]
+    for number, key in enumerate([*taking, (Q_LEARNING.name, FEW_CELLS)]):
+        report(f"Example 4.1.2, {key[0]} in {key[1]} cells", 0.8 + 0.03 * number)
+        found[key] = steps(_example, *key, environments, interactions)
     report("drawing", 0.95)
     stated: list[Statement] = []
     for name, of_class in scores.items():
@@ -480,12 +497,13 @@ def reproduce(
     example = [
         {
             "agent": agent,
+            "cells": cells,
             "followers": others,
             "sharing": sharing,
             "division": division,
             **shared.fields(mean(values, support=REWARDS)),
         }
-        for agent, settings in found.items()
+        for (agent, cells), settings in found.items()
         for (others, sharing, division), values in settings.items()
     ]
     title = f"Agents alone, among others and sharing: {repetitions} anytime tests of {length:,}"
