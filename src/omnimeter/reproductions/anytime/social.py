@@ -415,7 +415,7 @@ def _example_statements(
             "In the place of one of the followers an agent that goes where Good was one "
             f"interaction ago gets {fmt(wide)} more than it in {MANY_CELLS} cells where rewards "
             f"are shared, and {fmt(lead(TRAIL.name, MANY_CELLS, free))} more where they are not. "
-            f"Not so in {FEW_CELLS} cells, where Evil is close: {fmt(close)}. Rule: the first "
+            f"Not so in {FEW_CELLS} cells, where it gets {fmt(close)} more. Rule: the first "
             "interval is above 0, the second below.",
             wide.low > 0 > lead(TRAIL.name, MANY_CELLS, free).high,
         ),
