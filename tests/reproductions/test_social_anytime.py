@@ -28,11 +28,11 @@ def test_who_shares_a_cell_gets_its_part():
     made = social.example(4)
     exercises = draw_exercises(made, Budget(interactions=40), 4)
     split = [social._changed(each, {"sharing": True}) for each in exercises]
-    company = (FOLLOWER, FOLLOWER)
+    companions = (FOLLOWER, FOLLOWER)
     free, parts = (
         np.concatenate([
             trace.rewards
-            for trace in social.traces_of(made, FOLLOWER, company, each)
+            for trace in social.traces_of(made, FOLLOWER, companions, each)
         ])
         for each in (exercises, split)
     )  # fmt: skip

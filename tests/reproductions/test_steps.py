@@ -13,7 +13,7 @@ from omnimeter.catalogue import forget
 from omnimeter.cli.app import app
 from omnimeter.reproductions import payoff_table, stopping
 from omnimeter.reproductions.anytime import cheat, convergence, speed, table3
-from omnimeter.reproductions.anytime import social as company
+from omnimeter.reproductions.anytime import social as joint_tests
 from omnimeter.reproductions.lambda_thesis import battery, social, tuning, universal
 from omnimeter.reproductions.perturbation import curves, tolerance
 from omnimeter.reproductions.shared import Steps
@@ -33,7 +33,7 @@ SMALL = {
     "lambda-tuning": tuning.reproduce,
     "perturbation-tolerance": partial(tolerance.reproduce, quick=True),
     "social-anytime": partial(
-        company.reproduce,
+        joint_tests.reproduce,
         repetitions=3,
         length=20,
         environments=3,

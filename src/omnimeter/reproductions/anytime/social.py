@@ -21,7 +21,7 @@ from omnimeter.estimation import Estimate, mean, paired_difference
 from omnimeter.interaction import KernelEnvironmentClass, run
 from omnimeter.kernels import AgentKernels, kernel
 from omnimeter.protocols.anytime import AnytimeUntimed
-from omnimeter.protocols.seating import Seat, seat_beside
+from omnimeter.protocols.seating import read_seats, seat_beside
 from omnimeter.reports.style import SMALL
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.anytime.shared import run_test
@@ -131,8 +131,8 @@ def _scores(name: str, agent: str, repetitions: int, length: int, table_bits: in
     alone = taken[ALONE]
     assert isinstance(alone.test, AnytimeUntimed)
     again = {
-        condition: again_in(made, alone.test, alone.outcomes, candidate, company, changes)
-        for condition, company, changes in conditions(universal)
+        condition: again_in(made, alone.test, alone.outcomes, candidate, companions, changes)
+        for condition, companions, changes in conditions(universal)
     }
     values = {
         key: np.array([each.values[place] for place in range(repetitions)])
@@ -150,15 +150,15 @@ def unmoved(after: FloatArray, before: FloatArray) -> bool:
 
 def conditions(universal: bool) -> list[tuple[str, Sequence[Reference], Mapping[str, Any]]]:
     """The conditions: their name, who is beside the candidate, and what is changed."""
-    found: list[tuple[str, Sequence[Reference], Mapping[str, Any]]] = [(ALONE, (), {})]
+    results: list[tuple[str, Sequence[Reference], Mapping[str, Any]]] = [(ALONE, (), {})]
     open_rules = {"vanish": False, "beside": True}
-    for name, company in COMPANIES.items():
-        found += [(name, company, {}), (name + SHARED, company, {"sharing": True})]
+    for name, companions in COMPANIES.items():
+        results += [(name, companions, {}), (name + SHARED, companions, {"sharing": True})]
         if universal:
-            found.append((name + OPEN, company, open_rules))
+            results.append((name + OPEN, companions, open_rules))
     if universal:
-        found += [(ALONE + OPEN, (), open_rules), (CHASED, (), {"chased": True})]
-    return found
+        results += [(ALONE + OPEN, (), open_rules), (CHASED, (), {"chased": True})]
+    return results
 
 
 def again_in(
@@ -166,7 +166,7 @@ def again_in(
     test: AnytimeUntimed,
     outcomes: Sequence[Outcome],
     candidate: Reference,
-    company: Sequence[Reference],
+    companions: Sequence[Reference],
     changes: Mapping[str, Any],
 ) -> FloatArray:
     """The scores by repetition in the environments of a test that is over, and the gains in them.
@@ -176,12 +176,12 @@ def again_in(
         test: The test.
         outcomes: Its outcomes.
         candidate: The agent.
-        company: Who is beside it.
+        companions: Who is beside it.
         changes: What is changed in the data of every environment.
     """
     exercises = [_changed(each.exercise, changes) for each in outcomes]
     payoff, parts = test.payoff(), []
-    for trace in traces_of(made, candidate, company, exercises):
+    for trace in traces_of(made, candidate, companions, exercises):
         gained = replace(trace, rewards=np.maximum(trace.rewards, 0.0))
         parts.append((payoff(trace), payoff(gained)))
     weights = np.array([test.share(each) for each in outcomes])
@@ -202,7 +202,7 @@ def _changed(exercise: Exercise, changes: Mapping[str, Any]) -> Exercise:
 def traces_of(
     made: KernelEnvironmentClass,
     candidate: Reference,
-    company: Sequence[Reference],
+    companions: Sequence[Reference],
     exercises: Sequence[Exercise],
 ) -> list[Trace]:
     """The traces of a candidate, alone or with others seated beside it.
@@ -210,13 +210,13 @@ def traces_of(
     Raises:
         RuntimeError: A run failed.
     """
-    seats = [Seat((each.spec,)) for each in company]
+    seats = read_seats([each.spec.to_json() for each in companions])
     joint = []
     for each in exercises:
         beside, _ = seat_beside(seats, candidate.spec, each.seed, each.number)
         seated = (candidate.spec, *beside) if beside else ()
         joint.append(replace(each, agent=candidate.spec, joint=seated, seated=len(beside)))
-    agents = [candidate.make(), *(each.make() for each in company)]
+    agents = [candidate.make(), *(each.make() for each in companions)]
     traces = [first for first, *_ in run(made, agents, joint)]
     for trace in traces:
         if trace.fault is not None:
@@ -242,13 +242,13 @@ def _example(
     candidate = next(each for each in (*CANDIDATES, TRAIL) if each.name == agent)
     made = example(cells)
     exercises = shared.draw_exercises(made, Budget(interactions=interactions), environments)
-    found = {}
+    results = {}
     for others, sharing, division in SETTINGS:
         changes = {"sharing": sharing, "division": division}
         changed = [_changed(each, changes) for each in exercises]
         traces = traces_of(made, candidate, (FOLLOWER,) * others, changed)
-        found[others, sharing, division] = np.array([trace.rewards.mean() for trace in traces])
-    return found
+        results[others, sharing, division] = np.array([trace.rewards.mean() for trace in traces])
+    return results
 
 
 # Statements
@@ -259,7 +259,7 @@ def _company_statements(name: str, scores: Mapping[str, Scores]) -> list[Stateme
     stated = []
     for agent in CANDIDATES:
         of_agent = scores[agent.name]
-        changes = {company: of_agent.change(company) for company in COMPANIES}
+        changes = {companions: of_agent.change(companions) for companions in COMPANIES}
         evidence = (
             f"Alone {fmt(mean(of_agent.same[ALONE], support=REWARDS))}. In the same environments, "
             + ", ".join(f"among {who} {fmt(change)} more" for who, change in changes.items())
@@ -374,16 +374,16 @@ def _chased_statement(scores: Mapping[str, Scores]) -> Statement:
 
 
 def _example_statements(
-    found: Mapping[tuple[str, int], Mapping[Setting, FloatArray]],
+    results: Mapping[tuple[str, int], Mapping[Setting, FloatArray]],
 ) -> list[Statement]:
     """Example 4.1.2 with its words."""
     alone, free, split, thirds = SETTINGS
-    follower = found[FOLLOWER.name, MANY_CELLS]
-    trail = found[TRAIL.name, MANY_CELLS]
+    follower = results[FOLLOWER.name, MANY_CELLS]
+    trail = results[TRAIL.name, MANY_CELLS]
 
     def lead(name: str, cells: int, setting: Setting) -> Estimate:
-        others = found[FOLLOWER.name, cells][setting]
-        return paired_difference(found[name, cells][setting], others, support=REWARDS)
+        others = results[FOLLOWER.name, cells][setting]
+        return paired_difference(results[name, cells][setting], others, support=REWARDS)
 
     loses = paired_difference(follower[split], follower[free], support=REWARDS)
     kept = follower[split].mean() / follower[free].mean()
@@ -468,11 +468,11 @@ def reproduce(
             scores[name][agent.name] = steps(
                 _scores, name, agent.name, repetitions, length, table_bits
             )
-    found = {}
+    results = {}
     taking = [(each.name, cells) for cells in (FEW_CELLS, MANY_CELLS) for each in (FOLLOWER, TRAIL)]
     for number, key in enumerate([*taking, (Q_LEARNING.name, FEW_CELLS)]):
         report(f"Example 4.1.2, {key[0]} in {key[1]} cells", 0.8 + 0.03 * number)
-        found[key] = steps(_example, *key, environments, interactions)
+        results[key] = steps(_example, *key, environments, interactions)
     report("drawing", 0.95)
     stated: list[Statement] = []
     for name, of_class in scores.items():
@@ -503,7 +503,7 @@ def reproduce(
             "division": division,
             **shared.fields(mean(values, support=REWARDS)),
         }
-        for (agent, cells), settings in found.items()
+        for (agent, cells), settings in results.items()
         for (others, sharing, division), values in settings.items()
     ]
     title = f"Agents alone, among others and sharing: {repetitions} anytime tests of {length:,}"
@@ -514,7 +514,7 @@ def reproduce(
         statements=[
             *stated,
             _chased_statement(scores["lambda-universal-v1"]),
-            *_example_statements(found),
+            *_example_statements(results),
         ],
         figures={
             f"{row['class']}.{row['agent']}.{row['condition']}": row["value"]
