@@ -24,14 +24,15 @@ def test_the_environments_of_a_test_give_its_score_again():
 
 
 def test_who_shares_a_cell_gets_its_part():
-    """With one cell to go to for everybody, rewards are divided by the number of agents there."""
-    exercises = draw_exercises(social.EXAMPLE, Budget(interactions=40), 4)
+    """Rewards are divided by the number of agents in a cell."""
+    made = social.example(4)
+    exercises = draw_exercises(made, Budget(interactions=40), 4)
     split = [social._changed(each, {"sharing": True}) for each in exercises]
-    company = (FOLLOWER, FOLLOWER)
+    companions = (FOLLOWER, FOLLOWER)
     free, parts = (
         np.concatenate([
             trace.rewards
-            for trace in social.traces_of(social.EXAMPLE, FOLLOWER, company, each)
+            for trace in social.traces_of(made, FOLLOWER, companions, each)
         ])
         for each in (exercises, split)
     )  # fmt: skip

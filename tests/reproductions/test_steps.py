@@ -16,7 +16,8 @@ from omnimeter.catalogue import forget
 from omnimeter.cli.app import app
 from omnimeter.reproductions import payoff_table, stopping
 from omnimeter.reproductions.anytime import cheat, convergence, speed, table3
-from omnimeter.reproductions.lambda_thesis import battery, social, tuning
+from omnimeter.reproductions.anytime import social as joint_tests
+from omnimeter.reproductions.lambda_thesis import battery, social, tuning, universal
 from omnimeter.reproductions.perturbation import curves, tolerance
 from omnimeter.reproductions.shared import Steps, processes
 
@@ -34,7 +35,22 @@ SMALL = {
     "lambda-social": partial(social.reproduce, environments=5, interactions=50),
     "lambda-tuning": tuning.reproduce,
     "perturbation-tolerance": partial(tolerance.reproduce, quick=True),
+    "social-anytime": partial(
+        joint_tests.reproduce,
+        repetitions=3,
+        length=20,
+        environments=3,
+        interactions=20,
+        table_bits=20,
+    ),
     "tolerance-curves": partial(curves.reproduce, quick=True, workers=2),
+    "universal-lambda": partial(
+        universal.reproduce,
+        environments=4,
+        interactions=50,
+        bands=((30, 40), (40, 55)),
+        table_bits=20,
+    ),
 }
 """Small versions of all that take longer than some seconds."""
 

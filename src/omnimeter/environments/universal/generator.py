@@ -232,15 +232,18 @@ class UniversalLambda(Lambda):
         for actions in self._all_actions:
             there += self._pairs(actions, self._draw_objects(rng, actions)).complexities.tolist()
         if complexity is None or not there:
-            raise InvalidInputError(
-                f"No program of up to {self.table_bits} bits writes a space of the wanted size.",
-                "Give a larger table_bits, or other numbers of cells and actions.",
-            )
+            raise self._nothing()
         near = " and ".join(f"{x:.12g}" for x in nearest(sorted(there), complexity, lambda _: True))
         raise InvalidInputError(
             f"No program of up to {self.table_bits} bits gives an environment of complexity "
             f"{complexity:.12g}.",
             f"The nearest complexities that there are: {near}.",
+        )
+
+    def _nothing(self) -> InvalidInputError:
+        return InvalidInputError(
+            f"No program of up to {self.table_bits} bits writes a space of the wanted size.",
+            "Give a larger table_bits, or other numbers of cells and actions.",
         )
 
     def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Instance | None:
@@ -249,7 +252,8 @@ class UniversalLambda(Lambda):
         Of drawn objects there are several candidates, of which one is chosen in proportion to the
         environments that it leaves in the band; the proportions are near the right ones then.
         """
-        if low > self.complexity_range()[1]:
+        lowest, highest = self.complexity_range()
+        if low > highest or high < lowest:
             return None
         least, most, tries = low, high, 1
         if not self._steps_are_known:  # nor how many rules are used: any may come out right
@@ -508,7 +512,7 @@ class UniversalLambda(Lambda):
             if len(self._pairs(n, self._draw_objects(rng, n)).complexities)
         ]
         if not ranges:
-            return 1.0, 1.0
+            raise self._nothing()
         above = ABOVE if self.behaviour is None and self._steps_are_known else 0
         return float(np.min(ranges)), float(np.max(ranges)) + above
 

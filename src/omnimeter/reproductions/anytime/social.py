@@ -21,7 +21,7 @@ from omnimeter.estimation import Estimate, mean, paired_difference
 from omnimeter.interaction import KernelEnvironmentClass, run
 from omnimeter.kernels import AgentKernels, kernel
 from omnimeter.protocols.anytime import AnytimeUntimed
-from omnimeter.protocols.seating import Seating, seat_beside
+from omnimeter.protocols.seating import read_seats, seat_beside
 from omnimeter.reports.style import SMALL
 from omnimeter.reproductions import plots, shared
 from omnimeter.reproductions.anytime.shared import run_test
@@ -49,7 +49,7 @@ ALONE, SHARED, OPEN, CHASED = "alone", ", sharing", ", nothing is taken", "a cha
 """Conditions: an agent alone; what is added where rewards are shared, and where rewards stay and
 are left on agents too; one more inhabitant that chases the agent."""
 
-EXAMPLE = Lambda(max_cells=6, consumption="before", vanish=False, division=2)
+FEW_CELLS, MANY_CELLS = 5, 9  # of Example 4.1.2; Q-learning's table is too large in the latter
 EXAMPLES, EXAMPLE_LENGTH = 100, 2_000
 
 
@@ -131,8 +131,8 @@ def _scores(name: str, agent: str, repetitions: int, length: int, table_bits: in
     alone = taken[ALONE]
     assert isinstance(alone.test, AnytimeUntimed)
     again = {
-        condition: again_in(made, alone.test, alone.outcomes, candidate, company, changes)
-        for condition, company, changes in conditions(universal)
+        condition: again_in(made, alone.test, alone.outcomes, candidate, companions, changes)
+        for condition, companions, changes in conditions(universal)
     }
     values = {
         key: np.array([each.values[place] for place in range(repetitions)])
@@ -150,15 +150,15 @@ def unmoved(after: FloatArray, before: FloatArray) -> bool:
 
 def conditions(universal: bool) -> list[tuple[str, Sequence[Reference], Mapping[str, Any]]]:
     """The conditions: their name, who is beside the candidate, and what is changed."""
-    found: list[tuple[str, Sequence[Reference], Mapping[str, Any]]] = [(ALONE, (), {})]
+    results: list[tuple[str, Sequence[Reference], Mapping[str, Any]]] = [(ALONE, (), {})]
     open_rules = {"vanish": False, "beside": True}
-    for name, company in COMPANIES.items():
-        found += [(name, company, {}), (name + SHARED, company, {"sharing": True})]
+    for name, companions in COMPANIES.items():
+        results += [(name, companions, {}), (name + SHARED, companions, {"sharing": True})]
         if universal:
-            found.append((name + OPEN, company, open_rules))
+            results.append((name + OPEN, companions, open_rules))
     if universal:
-        found += [(ALONE + OPEN, (), open_rules), (CHASED, (), {"chased": True})]
-    return found
+        results += [(ALONE + OPEN, (), open_rules), (CHASED, (), {"chased": True})]
+    return results
 
 
 def again_in(
@@ -166,7 +166,7 @@ def again_in(
     test: AnytimeUntimed,
     outcomes: Sequence[Outcome],
     candidate: Reference,
-    company: Sequence[Reference],
+    companions: Sequence[Reference],
     changes: Mapping[str, Any],
 ) -> FloatArray:
     """The scores by repetition in the environments of a test that is over, and the gains in them.
@@ -176,12 +176,12 @@ def again_in(
         test: The test.
         outcomes: Its outcomes.
         candidate: The agent.
-        company: Who is beside it.
+        companions: Who is beside it.
         changes: What is changed in the data of every environment.
     """
     exercises = [_changed(each.exercise, changes) for each in outcomes]
     payoff, parts = test.payoff(), []
-    for trace in traces_of(made, candidate, company, exercises):
+    for trace in traces_of(made, candidate, companions, exercises):
         gained = replace(trace, rewards=np.maximum(trace.rewards, 0.0))
         parts.append((payoff(trace), payoff(gained)))
     weights = np.array([test.share(each) for each in outcomes])
@@ -202,7 +202,7 @@ def _changed(exercise: Exercise, changes: Mapping[str, Any]) -> Exercise:
 def traces_of(
     made: KernelEnvironmentClass,
     candidate: Reference,
-    company: Sequence[Reference],
+    companions: Sequence[Reference],
     exercises: Sequence[Exercise],
 ) -> list[Trace]:
     """The traces of a candidate, alone or with others seated beside it.
@@ -210,13 +210,13 @@ def traces_of(
     Raises:
         RuntimeError: A run failed.
     """
-    seats = [Seating((each.spec,)) for each in company]
+    seats = read_seats([each.spec.to_json() for each in companions])
     joint = []
     for each in exercises:
         beside, _ = seat_beside(seats, candidate.spec, each.seed, each.number)
         seated = (candidate.spec, *beside) if beside else ()
         joint.append(replace(each, agent=candidate.spec, joint=seated, seated=len(beside)))
-    agents = [candidate.make(), *(each.make() for each in company)]
+    agents = [candidate.make(), *(each.make() for each in companions)]
     traces = [first for first, *_ in run(made, agents, joint)]
     for trace in traces:
         if trace.fault is not None:
@@ -224,21 +224,31 @@ def traces_of(
     return traces
 
 
+def example(cells: int) -> Lambda:
+    """The class of Example 4.1.2."""
+    return Lambda(cells=cells, consumption="before", vanish=False, division=2)
+
+
+Setting = tuple[int, bool, float]
+"""Of Example 4.1.2: how many followers are beside the agent, whether they share, the division."""
+
+SETTINGS: tuple[Setting, ...] = ((0, False, 2.0), (4, False, 2.0), (4, True, 2.0), (4, True, 3.0))
+
+
 def _example(
-    agent: str, environments: int, interactions: int
-) -> dict[tuple[int, bool, float], FloatArray]:
-    """Example 4.1.2: the rewards beside so many followers, sharing or not, by the division."""
+    agent: str, cells: int, environments: int, interactions: int
+) -> dict[Setting, FloatArray]:
+    """The rewards of an agent in Example 4.1.2, by the setting."""
     candidate = next(each for each in (*CANDIDATES, TRAIL) if each.name == agent)
-    budget = Budget(interactions=interactions)
-    exercises = shared.draw_exercises(EXAMPLE, budget, environments)
-    settings = [(0, False, 2.0), (4, False, 2.0), (4, True, 2.0), (4, True, 3.0)]
-    found = {}
-    for others, sharing, division in settings:
+    made = example(cells)
+    exercises = shared.draw_exercises(made, Budget(interactions=interactions), environments)
+    results = {}
+    for others, sharing, division in SETTINGS:
         changes = {"sharing": sharing, "division": division}
         changed = [_changed(each, changes) for each in exercises]
-        traces = traces_of(EXAMPLE, candidate, (FOLLOWER,) * others, changed)
-        found[others, sharing, division] = np.array([trace.rewards.mean() for trace in traces])
-    return found
+        traces = traces_of(made, candidate, (FOLLOWER,) * others, changed)
+        results[others, sharing, division] = np.array([trace.rewards.mean() for trace in traces])
+    return results
 
 
 # Statements
@@ -249,7 +259,7 @@ def _company_statements(name: str, scores: Mapping[str, Scores]) -> list[Stateme
     stated = []
     for agent in CANDIDATES:
         of_agent = scores[agent.name]
-        changes = {company: of_agent.change(company) for company in COMPANIES}
+        changes = {companions: of_agent.change(companions) for companions in COMPANIES}
         evidence = (
             f"Alone {fmt(mean(of_agent.same[ALONE], support=REWARDS))}. In the same environments, "
             + ", ".join(f"among {who} {fmt(change)} more" for who, change in changes.items())
@@ -364,14 +374,16 @@ def _chased_statement(scores: Mapping[str, Scores]) -> Statement:
 
 
 def _example_statements(
-    found: Mapping[str, Mapping[tuple[int, bool, float], FloatArray]],
+    results: Mapping[tuple[str, int], Mapping[Setting, FloatArray]],
 ) -> list[Statement]:
     """Example 4.1.2 with its words."""
-    follower, trail, learner = (found[each.name] for each in (FOLLOWER, TRAIL, Q_LEARNING))
-    alone, free, split, thirds = ((0, False, 2.0), (4, False, 2.0), (4, True, 2.0), (4, True, 3.0))
+    alone, free, split, thirds = SETTINGS
+    follower = results[FOLLOWER.name, MANY_CELLS]
+    trail = results[TRAIL.name, MANY_CELLS]
 
-    def lead(of: Mapping[Any, FloatArray], setting: Any) -> Estimate:
-        return paired_difference(of[setting], follower[setting], support=REWARDS)
+    def lead(name: str, cells: int, setting: Setting) -> Estimate:
+        others = results[FOLLOWER.name, cells][setting]
+        return paired_difference(results[name, cells][setting], others, support=REWARDS)
 
     loses = paired_difference(follower[split], follower[free], support=REWARDS)
     kept = follower[split].mean() / follower[free].mean()
@@ -380,12 +392,15 @@ def _example_statements(
     )
     more = paired_difference(follower[free], follower[alone], support=REWARDS)
     same = (follower[free] == follower[alone]).all()
+    wide, close = (lead(TRAIL.name, cells, split) for cells in (MANY_CELLS, FEW_CELLS))
+    learner = (fmt(lead(Q_LEARNING.name, FEW_CELLS, each)) for each in (split, thirds, free))
     return [
         Statement(
             "Example 4.1.2: five agents that do not share can all follow Good, and all get the "
             "whole reward.",
-            f"A follower gets {fmt(mean(follower[alone], support=REWARDS))} alone, and beside four "
-            f"other followers {'exactly as much in every environment' if same else fmt(more)}. "
+            f"In {MANY_CELLS} cells a follower gets {fmt(mean(follower[alone], support=REWARDS))} "
+            "alone, and beside four other followers "
+            f"{'exactly as much in every environment' if same else fmt(more) + ' more'}. "
             f"Rule: that, or a change whose interval is within {NEAR_ZERO} of 0.",
             unmoved(follower[free], follower[alone]),
         ),
@@ -398,22 +413,23 @@ def _example_statements(
         Statement(
             "Example 4.1.2: there are better rewards then than those of all who follow Good.",
             "In the place of one of the followers an agent that goes where Good was one "
-            f"interaction ago gets {fmt(lead(trail, split))} more than it where rewards are "
-            f"shared, and {fmt(lead(trail, free))} more where they are not. Rule: the first "
+            f"interaction ago gets {fmt(wide)} more than it in {MANY_CELLS} cells where rewards "
+            f"are shared, and {fmt(lead(TRAIL.name, MANY_CELLS, free))} more where they are not. "
+            f"Not so in {FEW_CELLS} cells, where it gets {fmt(close)} more. Rule: the first "
             "interval is above 0, the second below.",
-            lead(trail, split).low > 0 > lead(trail, free).high,
+            wide.low > 0 > lead(TRAIL.name, MANY_CELLS, free).high,
         ),
         Statement(
             "Example 4.1.2: with a division by 3 instead of 2 fewer cells have better rewards.",
-            f"The lead of that agent is {fmt(lead(trail, thirds))}, {fmt(narrower)} more. "
-            "Rule: the interval of this change is below 0.",
+            f"The lead of that agent is {fmt(lead(TRAIL.name, MANY_CELLS, thirds))}, "
+            f"{fmt(narrower)} more. Rule: the interval of this change is below 0.",
             narrower.high < 0,
         ),
         Statement(
-            "Not in the thesis: whether Q-learning finds the better position.",
-            f"In that place it gets {fmt(lead(learner, split))} more than the follower where "
-            f"rewards are shared, {fmt(lead(learner, thirds))} with a division by 3, and "
-            f"{fmt(lead(learner, free))} where nothing is shared.",
+            "Not in the thesis: whether Q-learning finds a better position.",
+            f"In that place, in {FEW_CELLS} cells, it gets {next(learner)} more than the follower "
+            f"where rewards are shared, {next(learner)} with a division by 3, and {next(learner)} "
+            "where nothing is shared.",
             None,
         ),
     ]
@@ -452,10 +468,11 @@ def reproduce(
             scores[name][agent.name] = steps(
                 _scores, name, agent.name, repetitions, length, table_bits
             )
-    found = {}
-    for number, agent in enumerate((FOLLOWER, TRAIL, Q_LEARNING)):
-        report(f"Example 4.1.2, {agent.name}", 0.8 + 0.05 * number)
-        found[agent.name] = steps(_example, agent.name, environments, interactions)
+    results = {}
+    taking = [(each.name, cells) for cells in (FEW_CELLS, MANY_CELLS) for each in (FOLLOWER, TRAIL)]
+    for number, key in enumerate([*taking, (Q_LEARNING.name, FEW_CELLS)]):
+        report(f"Example 4.1.2, {key[0]} in {key[1]} cells", 0.8 + 0.03 * number)
+        results[key] = steps(_example, *key, environments, interactions)
     report("drawing", 0.95)
     stated: list[Statement] = []
     for name, of_class in scores.items():
@@ -480,12 +497,13 @@ def reproduce(
     example = [
         {
             "agent": agent,
+            "cells": cells,
             "followers": others,
             "sharing": sharing,
             "division": division,
             **shared.fields(mean(values, support=REWARDS)),
         }
-        for agent, settings in found.items()
+        for (agent, cells), settings in results.items()
         for (others, sharing, division), values in settings.items()
     ]
     title = f"Agents alone, among others and sharing: {repetitions} anytime tests of {length:,}"
@@ -496,7 +514,7 @@ def reproduce(
         statements=[
             *stated,
             _chased_statement(scores["lambda-universal-v1"]),
-            *_example_statements(found),
+            *_example_statements(results),
         ],
         figures={
             f"{row['class']}.{row['agent']}.{row['condition']}": row["value"]

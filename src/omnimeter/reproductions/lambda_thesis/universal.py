@@ -269,7 +269,7 @@ def _in_rings(variant: Variant, environments: int, interactions: int) -> Rings:
     """Q-learning where the size of the space and the length of the program are set apart."""
     columns: list[tuple[float, float, float, float]] = []
     for cells, length in product(RING_CELLS, RING_LENGTHS):
-        found = []
+        results = []
         for number in range(environments):
             rng = stream(0, "ring", cells, length, number).generator()
             word = "".join(rng.choice(["l", "r"], size=length))
@@ -277,13 +277,13 @@ def _in_rings(variant: Variant, environments: int, interactions: int) -> Rings:
                 variant=variant, actions=3, cells=cells, space_program="→ l+:r-",
                 behaviour=f"→· {word}", table_bits=RING_BITS,
             )  # fmt: skip
-            found.append(made.draw(rng))
+            results.append(made.draw(rng))
         exercises = [
             Exercise(SIMULATED, SIMULATED, instance, Budget(interactions=interactions), 0, number)
-            for number, instance in enumerate(found)
+            for number, instance in enumerate(results)
         ]
         traces = run_single(made, Q_LEARNING.make(), exercises)
-        for instance, trace in zip(found, traces, strict=True):
+        for instance, trace in zip(results, traces, strict=True):
             rewards = float(trace.rewards.mean())
             columns.append((cells, length, made.complexity(instance), rewards))
     return Rings(*np.array(columns).T)
@@ -490,9 +490,9 @@ def _draw_panel(panel: Axes, rows: Sequence[Mapping[str, Any]], groups: Sequence
     there = {row["environments"] for row in rows}
     shown = [group for group in groups if group in there]
     for number, agent in enumerate(AGENTS):
-        found = {row["environments"]: row for row in rows if row["agent"] == agent.name}
+        results = {row["environments"]: row for row in rows if row["agent"] == agent.name}
         values = np.array(
-            [[found[each][end] for end in ("value", "low", "high")] for each in shown]
+            [[results[each][end] for end in ("value", "low", "high")] for each in shown]
         )
         panel.errorbar(
             np.arange(len(shown)) + 0.13 * (number - 2), values[:, 0],
