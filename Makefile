@@ -119,6 +119,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/perturbation.py
 	$(BIN)/python benchmarks/people.py
 	$(BIN)/python benchmarks/programs.py
+	$(BIN)/python benchmarks/markov.py
 
 # The pictures of report pages in README and docs, with today's numbers: needs Chromium.
 figures: $(STAMP)

@@ -114,16 +114,26 @@ def _pairs(actions: int) -> list[tuple[str, str]]:
 NAMES = ("still", "nearly-static", "reactive", "imitating", "chasing", "fleeing")
 
 
-def pattern_program(pattern: Sequence[int], actions: int) -> str:
-    """A program that perceives nothing and repeats a pattern of actions.
+def pattern_program(pattern: Sequence[int], actions: int, perception: str = "nothing") -> str:
+    """A program that repeats a pattern of actions, whatever it perceives.
 
     Memory holds what is left of the pattern after the action that was done, which is removed first.
+
+    Raises:
+        InvalidInputError: The pattern is longer than programs can remember.
     """
+    if len(pattern) >= MAX_LENGTH:
+        raise InvalidInputError(
+            f"The pattern has {len(pattern)} actions, but programs remember only {MAX_LENGTH - 1}.",
+            "Give a shorter pattern.",
+        )
     done = [f"H{letter} → H" for letter in LETTERS[:actions]]
     names = [f"X_{number}" for number in range(actions)]
     act = [f"H{name} →· {letter}Δ" for name, letter in zip(names, LETTERS[:actions], strict=True)]
     again = f"H → H{' '.join(names[action] for action in pattern)}"
-    return "\n".join([f"symbols H {' '.join(names)}", *done, *act, again, "→ H∇"])
+    unseen = {"cell": ["π →"], "moves": [f"({'|'.join(CAPITALS[:actions])}) →"]}
+    rules = [*unseen.get(perception, ()), *done, *act, again, "→ H∇"]
+    return "\n".join([f"symbols H {' '.join(names)}", *rules])
 
 
 MAX_WORD = 100
@@ -135,14 +145,14 @@ FORMS = ("finite", "reactive", "pattern")
 def drawn_behaviour(
     rng: np.random.Generator, form: str, perception: str, actions: int, size: int
 ) -> str:
-    """A program of a form, with so many random actions in it.
+    """A program of a form for Good and Evil, with so many random actions in it.
 
     ``finite`` does all of them in every interaction; ``reactive`` some where the agent is perceived
     and the others elsewhere (with the perception ``moves``, after the agent's first and after its
     other actions); ``pattern`` does one after the other, which takes memory.
     """
     if form == "pattern":
-        return pattern_program(rng.integers(actions, size=size).tolist(), actions)
+        return pattern_program(rng.integers(actions, size=size).tolist(), actions, perception)
     # to stay between other actions would change nothing
     letters = [LETTERS[action] for action in rng.integers(1, actions, size=size).tolist()]
     if form == "finite" or perception == "nothing":
@@ -162,7 +172,7 @@ PRIME, FACTOR, OTHER_FACTOR = 2_147_483_647, 1_000_003, 69_069
 
 @kernel
 def mixed(state: Any, lane: Any, value: Any) -> None:
-    """Mix a number, 0 to 2^30, into two lanes of 31 bits."""
+    """Mix a number, 0 to 2^31, into two lanes of 31 bits."""
     state[lane] = (state[lane] * FACTOR + value + 1) % PRIME
     state[lane + 1] = (state[lane + 1] * OTHER_FACTOR + 3 * value + 7) % PRIME
 
@@ -262,7 +272,7 @@ def explore(  # noqa: PLR0912 - one loop, whose cases stand side by side
                     for number in range(room.counts[LENGTH]):
                         if 0 < room.text[number] < actions:  # staying in between changes nothing
                             mixed(room.lanes, 0, room.text[number])
-                            done = key_of_lanes(room.lanes, 0) % 1_000_000_007
+                            done = key_of_lanes(room.lanes, 0)
                 else:
                     done = last_action(room.text, room.counts[LENGTH], actions)
                 then = 0
@@ -335,7 +345,9 @@ def number_of_behaviour(room: Any, width: Any, count: Any) -> Any:
                 room.renamed[room.classes[then]] = named
                 room.sizes[named] = then
                 named += 1
-            mixed(room.lanes, 2, room.outputs[here * width + perceived] % 1_000_000_007)
+            done = room.outputs[here * width + perceived]
+            mixed(room.lanes, 2, done // (PRIME + 1))
+            mixed(room.lanes, 2, done % (PRIME + 1))
             mixed(room.lanes, 2, room.renamed[room.classes[then]])
         now += 1
     return key_of_lanes(room.lanes, 2)

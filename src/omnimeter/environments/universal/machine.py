@@ -7,7 +7,7 @@ A step applies one rule: the first whose left side occurs, where it occurs last 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -15,7 +15,14 @@ import numpy as np
 
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.agent import IntArray
-from omnimeter.environments.universal.language import RECALL, STORE, PlainRule, Program, expand
+from omnimeter.environments.universal.language import (
+    RECALL,
+    STORE,
+    PlainRule,
+    Program,
+    expand,
+    parse,
+)
 from omnimeter.interaction.compilation import load
 from omnimeter.kernels import kernel
 
@@ -58,20 +65,49 @@ def compiled_rules(rules: Iterable[PlainRule]) -> Rules:
 
 
 @kernel
-def place_of(symbols: Any, left: Any, size: Any, text: Any, length: Any, rightmost: Any) -> Any:
-    """Where the left side of a rule occurs in the text, or -1."""
-    if size == 0:
-        return length if rightmost else 0
+def place_of(
+    symbols: Any, left: Any, size: Any, text: Any, lowest: Any, highest: Any, rightmost: Any
+) -> Any:
+    """Where the left side of a rule occurs, from one place to another in the text, or -1."""
     first = symbols[left]
-    for number in range(length - size + 1):
-        at = length - size - number if rightmost else number
+    at, move = (highest, -1) if rightmost else (lowest, 1)
+    for _ in range(highest - lowest + 1):
         if text[at] == first:
             same = 1
             while same < size and text[at + same] == symbols[left + same]:
                 same += 1
             if same == size:
                 return at
+        at += move
     return -1
+
+
+@kernel
+def move(text: Any, first: Any, length: Any, by: Any) -> None:
+    """Move the text from a place to its end by so many places."""
+    if by > 0:
+        for number in range(length - first):
+            text[length + by - 1 - number] = text[length - 1 - number]
+    elif by < 0:
+        for number in range(first, length):
+            text[number + by] = text[number]
+
+
+@kernel
+def write(
+    text: Any, place: Any, symbols: Any, right: Any, size: Any, memory: Any, kept: Any
+) -> Any:
+    """Write a right side with what is in memory; the place after it."""
+    for number in range(right, right + size):
+        symbol = symbols[number]
+        if symbol >= 0:
+            text[place] = symbol
+            place += 1
+        elif symbol == RECALL:
+            for known in range(kept):
+                text[place] = memory[known]
+                place += 1
+    return place
 
 
 @kernel
@@ -92,6 +128,9 @@ def rewrite(  # noqa: PLR0912 - one loop, whose cases stand side by side
     place of the left one, with the memory in place of every recall; then, if it says so, the whole
     text goes into memory. A step that would exceed the room for text or memory is not taken.
 
+    Of the rules before the one that was applied last none occurred, so they are looked for only
+    where the text has changed since; the rule itself is, on the side that was searched before it.
+
     Args:
         fields: The rules.
         symbols: Their symbols.
@@ -104,14 +143,22 @@ def rewrite(  # noqa: PLR0912 - one loop, whose cases stand side by side
         rightmost: Whether the last occurrence is replaced, not the first.
     """
     length, kept, steps = counts[LENGTH], counts[KEPT], 0
-    outcome, applied, changed = NO_RULE, -1, -1
+    outcome, applied, changed, place = NO_RULE, -1, -1, 0
     going = True
     while going:
-        rule, at = first * FIELDS, -1
+        rule, at, size = first * FIELDS, -1, 0
         while rule < last * FIELDS:
-            at = place_of(
-                symbols, fields[rule + LEFT], fields[rule + LEFT_LENGTH], text, length, rightmost
-            )
+            size = fields[rule + LEFT_LENGTH]
+            if size == 0:
+                at = length if rightmost else 0
+                break
+            lowest, highest = 0, length - size
+            if rule < applied or (rule == applied and not rightmost):
+                lowest = max(lowest, changed - size + 1)
+            if rule < applied or (rule == applied and rightmost):
+                highest = min(highest, place - 1)
+            left = fields[rule + LEFT]
+            at = place_of(symbols, left, size, text, lowest, highest, rightmost)
             if at >= 0:
                 break
             rule += FIELDS
@@ -121,39 +168,23 @@ def rewrite(  # noqa: PLR0912 - one loop, whose cases stand side by side
             outcome = STEP_BOUND
             break
         saved, recalls, stores = fields[rule + SAVED], fields[rule + RECALLS], fields[rule + STORES]
+        right, written = fields[rule + RIGHT], fields[rule + RIGHT_LENGTH]
         known = 1 if saved >= 0 else kept  # in memory, when the right side is written
-        plain = fields[rule + RIGHT_LENGTH] - recalls - stores
-        end = at + fields[rule + LEFT_LENGTH]
-        growth = plain + recalls * known - fields[rule + LEFT_LENGTH]
+        growth = written - stores + recalls * (known - 1) - size
         if length + growth > len(text):
             outcome = LENGTH_BOUND
             break
         if saved >= 0:
             memory[0], kept = saved, 1
-        if growth > 0:
-            for number in range(length - end):
-                text[length + growth - 1 - number] = text[length - 1 - number]
-        elif growth < 0:
-            for number in range(end, length):
-                text[number + growth] = text[number]
+        move(text, at + size, length, growth)
         length += growth
-        right = fields[rule + RIGHT]
-        place = at
-        for number in range(right, right + fields[rule + RIGHT_LENGTH]):
-            symbol = symbols[number]
-            if symbol >= 0:
-                text[place] = symbol
-                place += 1
-            elif symbol == RECALL:
-                for known in range(kept):
-                    text[place] = memory[known]
-                    place += 1
+        applied, changed = rule, at
+        place = write(text, at, symbols, right, written, memory, kept)
         if stores:
             for number in range(length):
                 memory[number] = text[number]
             kept = length
         steps += 1
-        applied, changed = rule, at
         if fields[rule + FINAL]:
             outcome, going = ENDED, False
     counts[LENGTH], counts[KEPT], counts[STEPS], counts[OUTCOME] = length, kept, steps, outcome
@@ -294,3 +325,33 @@ def check_bounds(max_steps: int, max_length: int = MAX_LENGTH) -> None:
                 f"The bound of {name} of a program is {bound}: it could not do anything.",
                 f"Give a bound of at least 1, such as {MAX_STEPS}.",
             )
+
+
+def used_rules(
+    program: Program,
+    inputs: Iterable[tuple[Sequence[int], Sequence[int]]],
+    max_steps: int = MAX_STEPS,
+) -> Program:
+    """The program without the rules that no pair of a text and a memory ever makes it apply."""
+    owner = [
+        number
+        for number, rule in enumerate(program.rules)
+        for _ in expand(replace(program, rules=(rule,)))
+    ]
+    machine = Machine(program, max_steps)
+    used = {owner[rule] for text, memory in inputs for rule, _, _ in machine.trace(text, memory)}
+    rules = tuple(rule for number, rule in enumerate(program.rules) if number in used)
+    written = (
+        str(replace(program, auxiliaries=(), rules=()))
+        if not rules
+        else str(replace(program, rules=rules))
+    )
+    kept = [
+        name
+        for name in program.auxiliaries
+        if any(name in line for line in written.split("\n")[1:])
+    ]
+    head, _, rest = written.partition("\n")
+    if head.startswith("symbols "):
+        written = f"symbols {' '.join(kept)}\n{rest}" if kept else rest
+    return parse(written, program.alphabet)
