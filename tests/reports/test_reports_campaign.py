@@ -612,6 +612,26 @@ def test_the_page_is_whole_and_safe(finished: Path) -> None:
     assert "Not complete" not in page.text
 
 
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium")
+@pytest.mark.parametrize("width", [1200, 360])
+def test_no_table_is_cut(finished: Path, width: int) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        chromium = shutil.which("chromium")
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto((finished / "report.html").as_uri())
+        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        cut = page.evaluate(
+            "[...document.querySelectorAll('.scroll:not(.drawing)')]"
+            ".filter((each) => each.scrollWidth > each.clientWidth)"
+            ".map((each) => each.innerText)"
+        )
+        assert cut == []
+        browser.close()
+
+
 def test_every_link_leads_somewhere(finished: Path) -> None:
     source = (finished / "report.html").read_text()
     links = set(re.findall(r'<a [^>]*href="#([^"]+)"', source))

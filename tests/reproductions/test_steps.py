@@ -111,7 +111,7 @@ def test_a_step_is_carried_out_once_for_its_arguments(tmp_path):
 def test_an_interruption_does_not_wait_for_the_steps_under_way(tmp_path):
     def interrupt():
         with processes(2) as apply:
-            assert next(apply(partial(lasting, tmp_path), (0, 60, 60, 60))) == 0
+            assert next(apply(partial(sleeping, tmp_path), (0, 60, 60, 60))) == 0
             while len(list(tmp_path.iterdir())) < 3:  # both processes are at work
                 time.sleep(0.01)
             raise KeyboardInterrupt
@@ -123,7 +123,7 @@ def test_an_interruption_does_not_wait_for_the_steps_under_way(tmp_path):
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def lasting(directory, seconds):
+def sleeping(directory, seconds):
     """A step that takes so long, and leaves a file when it begins."""
     handle, _ = tempfile.mkstemp(dir=directory)
     os.close(handle)

@@ -145,9 +145,9 @@ def without_folders(labels: Collection[str]) -> dict[str, str]:
     too, as in ``command-v1(run="node agent.js")``.
     """
     most = {
-        label: max(len(re.findall(r"[/\\]", match)) for match in found)
+        label: max(len(re.findall(r"[/\\]", each)) for each in folders)
         for label in labels
-        if (found := _FOLDERS.findall(label))
+        if (folders := _FOLDERS.findall(label))
     }
     kept = dict.fromkeys(most, 0)
 
