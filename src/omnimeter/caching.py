@@ -182,6 +182,14 @@ def keep(name: str, content: bytes) -> None:
         _announce_unkept(place.root, error.strerror or str(error))
 
 
+def discard(name: str) -> None:
+    """Keep no longer what was kept under a name; nothing happens where it is not there."""
+    place = _place()
+    if place is not None:
+        with suppress(OSError):
+            (place.root / name).unlink(missing_ok=True)
+
+
 def directory_of(module: str) -> Path | None:
     """Where the compiled code of a generated module is kept; nowhere if there is no place."""
     place = _place()

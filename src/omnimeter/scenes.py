@@ -395,6 +395,34 @@ def _pworld(scene: Mapping[str, Any], _: int, style: Style) -> Picture:
     return Picture(size, size, tuple(parts), tuple(scene.get("buttons", ())), reward)
 
 
+OPTIONS_ABREAST = 13
+
+
+def _c_test(scene: Mapping[str, Any], _: int, __: Style) -> Picture:
+    """The series, then what is asked for, in a row; below it the options, in rows of their own."""
+    asked = ("✓", "answered") if scene["answered"] else ("?", "question")
+    letters, options = [(each, each) for each in scene["letters"]] + [asked], scene["buttons"]
+    abreast = min(len(options), OPTIONS_ABREAST)
+    width = float(max(len(letters), abreast))
+    parts = []
+    for place, (text, word) in enumerate(letters):
+        x = (width - len(letters)) / 2 + place
+        dark = place == len(letters) - 1
+        box = _rectangle(x + 0.05, 0.05, 0.9, 0.9, DARK if dark else PAPER)
+        shown = _text(x + 0.5, 0.5, text, 0.5, fill=PAPER if dark else INK)
+        parts.append(Part((box, shown), "letter", place + 1, (word,)))
+    for action, letter in enumerate(options):
+        row, column = divmod(action, abreast)
+        x, y = (width - abreast) / 2 + column, 1.4 + row
+        border = {"line": 0.02} if scene["answered"] else {"line": 0.07, "stroke": INK}
+        box = _rectangle(x + 0.05, y + 0.05, 0.9, 0.9, PLAIN, **border)
+        shapes = (box, _text(x + 0.5, y + 0.5, letter, 0.5))
+        area = (x, y, 1.0, 1.0)
+        parts.append(Part(shapes, "option", action + 1, (letter,), (action,), area))
+    height = 1.4 + ceil(len(options) / abreast)
+    return Picture(width, height, tuple(parts), reward=sign_of(scene["reward"]))
+
+
 def _entries(scene: Mapping[str, Any], actions: int, _: Style) -> Picture:
     """Any other scene: its entries, each from a new line on."""
     reward = scene.get("reward")
@@ -423,4 +451,5 @@ _DRAWN: Mapping[str, Callable[[Mapping[str, Any], int, Style], Picture]] = {
     "corners": _corners,
     "mdp": _mdp,
     "pworld": _pworld,
+    "c-test": _c_test,
 }

@@ -250,11 +250,34 @@ def test_folders_are_shown_where_they_tell_agents_apart() -> None:
         labels[0]: "a/x/mine.py:M",
         labels[1]: "b/x/mine.py:M",
         labels[2]: "other.py:M(depth=3)",
+        labels[3]: 'command-v1(run="b.py:c")',
     }
     assert without_folders(["far/here.py:M", "here.py:M"]) == {}
     assert without_folders(["/far/here.py:M", "here.py:M"]) == {"/far/here.py:M": "far/here.py:M"}
     told = readable_names(labels)
     assert told(f"{labels[2]} beats {labels[0]}") == "other.py:M(depth=3) beats a/x/mine.py:M"
+
+
+def test_files_in_parameters_are_shown_without_folders() -> None:
+    labels = [
+        'command-v1(run="node /home/me/a/agent.js --depth 3")',
+        'command-v1(run="node /home/me/b/agent.js --depth 3")',
+        "sb3-v1(algorithm=ppo, file=runs/one/model.v2.zip)",
+        'slowed-v1(agent="command(run=\\"python3 deep/x.py\\")", seconds=1)',
+        'command-v1(files=["weights/","lib/*.py"], run="python3 ./far/x.py")',
+    ]
+    as_they_are = [
+        'mine-v1(url="https://host/v1/model.json")',
+        'command-v1(run="./agent --rate 1/2")',
+        'mine-v1(id="ALE/Pong-v5", folder="a/b.d/c")',
+    ]
+    assert list(without_folders([*labels, *as_they_are]).values()) == [
+        'command-v1(run="node a/agent.js --depth 3")',
+        'command-v1(run="node b/agent.js --depth 3")',
+        "sb3-v1(algorithm=ppo, file=model.v2.zip)",
+        'slowed-v1(agent="command(run=\\"python3 x.py\\")", seconds=1)',
+        'command-v1(files=["weights/","*.py"], run="python3 x.py")',
+    ]
 
 
 def test_tables_have_no_folders(

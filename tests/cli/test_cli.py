@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from omnimeter.cli import main
+from omnimeter.cli import display, main
 
 
 @pytest.fixture
@@ -146,6 +146,16 @@ def test_audit(omnimeter):
     assert not sensitivity["claimed"]
     assert not sensitivity["passed"]
     assert sensitivity["witness"]
+
+
+def test_an_audit_tells_its_progress_where_there_is_no_terminal(omnimeter, monkeypatch):
+    _, out, err = omnimeter("audit", "buttons", "--instances", "2")
+    assert " after " not in out + err
+    monkeypatch.setattr(display, "LINES", 0.0)
+    for option in ((), ("--json",)):
+        _, out, err = omnimeter("audit", "buttons", "--instances", "2", *option)
+        assert "Auditing buttons-v1: 0% after 0 s. range\n" in err
+        assert " after " not in out
 
 
 def test_an_audit_that_fails_says_so(omnimeter):

@@ -24,7 +24,7 @@ from omnimeter.execution.workers import ExerciseRunner, make_agent, make_environ
 from omnimeter.interaction import dispatch
 from omnimeter.interaction.loop import run_stepwise
 from omnimeter.protocols import Evaluation, Result, summarise
-from omnimeter.protocols.seating import Seat, code_length
+from omnimeter.protocols.seating import Seating, code_length
 from omnimeter.results import Record, open_writer
 
 RING = "joint_parts:Ring"
@@ -80,6 +80,7 @@ def test_candidates_meet_the_same_environments_and_randomness() -> None:
 LAMBDA: dict[str, Any] = {"environment_class": {"id": "lambda-v1", "parameters": {"cells": 4}}}
 
 
+@pytest.mark.slow
 def test_compiled_stepwise_and_in_processes_it_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +134,7 @@ def test_compiled_stepwise_and_in_processes_it_is_the_same(
 def test_a_resumed_test_is_the_uninterrupted_one(
     tmp_path: Path, protocol: str, given: dict[str, Any]
 ) -> None:
-    pool = Seat(
+    pool = Seating(
         (Spec("random-v1"), Spec("follower-v1")),
         {Spec(f"{name}-v1").stream_key: k for k, name in enumerate(("random", "follower"))},
     )
@@ -242,7 +243,7 @@ def test_a_fault_that_may_hide_a_payoff_widens_the_interval(tmp_path: Path) -> N
 def test_agents_are_drawn_by_similar_scores() -> None:
     agents = [Spec("random-v1", {"rate": rate}) for rate in range(1, 12)]
     scores = {agent.stream_key: place / 10 for place, agent in enumerate(agents)}
-    seat = Seat(tuple(agents), scores)
+    seat = Seating(tuple(agents), scores)
     for own in (0, 5, 10):
         drawn = Counter(seat.draw(agents[own], 7, number, 0) for number in range(2000))
         assert own not in drawn  # others only
@@ -252,7 +253,7 @@ def test_agents_are_drawn_by_similar_scores() -> None:
     assert seat.draw(agents[0], 7, 4, 0) == seat.draw(agents[0], 7, 4, 0)
     with pytest.raises(InvalidInputError, match="has no score in the evaluation"):
         seat.draw(Spec("q-learning-v1"), 7, 4, 0)
-    alone = Seat(tuple(agents[:1]), {agents[0].stream_key: 0.5})
+    alone = Seating(tuple(agents[:1]), {agents[0].stream_key: 0.5})
     with pytest.raises(InvalidInputError, match="no agent but"):
         alone.draw(agents[0], 7, 4, 0)
 
@@ -309,11 +310,11 @@ def test_the_length_of_code(tmp_path: Path) -> None:
         ({"seated": ["random"], "joint": ["random", "follower"]}, "beside those of a joint run"),
         ({"seated": [{"agents": ["random", "follower"]}]}, "is no seat"),
         ({"seated": [{"agents": ["random"], "scores": {"x": 1.0}}]}, "is no seat"),
-        ({"seated": ["nobody"]}, "nobody"),
+        ({"seated": ["no-such-agent"]}, "no-such-agent"),
         (
             {
                 "seated": [
-                    Seat((Spec("random-v1"),), {Spec("random-v1").stream_key: 1.0}).to_json()
+                    Seating((Spec("random-v1"),), {Spec("random-v1").stream_key: 1.0}).to_json()
                 ],
                 "memory": "carried",
             },
@@ -324,6 +325,16 @@ def test_the_length_of_code(tmp_path: Path) -> None:
 def test_what_cannot_be_is_an_error_at_once(given: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidInputError, match=said):
         check(evaluation(WANDERER, **given))
+
+
+def test_balance_is_claimed_for_an_agent_alone() -> None:
+    for seated, said in (
+        ("random", "the class claims it, for an agent alone"),
+        ((), "the class claims it"),
+    ):
+        for given in ({}, {"definition": 15}):
+            test = om.test("random", "lambda", interactions=1000, seated=seated, **given)
+            assert test.protocol.settings()["Balance"] == said
 
 
 def test_levels_do_not_count_who_is_seated() -> None:

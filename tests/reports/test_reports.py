@@ -361,6 +361,11 @@ def test_a_battery_has_its_title_and_a_table_of_its_exercises(tmp_path: Path) ->
     assert "The mean payoff of the tests in each exercise" in page.text
 
 
+def test_means_of_as_many_exercises_are_told_by_one_number(tmp_path: Path) -> None:
+    page = read(write_report(a_store(tmp_path, a_battery((PLAIN,), 1), {PLAIN: [0.25, 0.5]})))
+    assert "Each mean is from 1 exercise." in page.text
+
+
 def test_one_test_of_a_battery_has_no_intervals_of_exercises(tmp_path: Path) -> None:
     record = a_store(tmp_path, a_battery((PLAIN,), 1), {PLAIN: [0.25, 0.5]})
     rows = gather(record).tables["battery"].rows
@@ -376,7 +381,11 @@ def page_of_long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Spec(f"agents/one_of_many.py:{name}", {"remark": "x" * 80, "rate": 0.5})
         for name in ("AnAgentWithANameThatIsLong", "AnotherAgentWithAnEvenLongerName", "short")
     )
-    payoffs = {agent: [0.1 * n, 0.2 * n, 0.1 * n, 0.1] for n, agent in enumerate(agents)}
+    payoffs: dict[Spec, list[float | Fault]] = {
+        agent: [0.1 * n, 0.2 * n, 0.1 * n, 0.1] for n, agent in enumerate(agents)
+    }
+    message = "It raised an error whose message is longer than a line of a telephone."
+    payoffs[agents[-1]][0] = Fault(FaultKind.AGENT_ERROR, message, "y" * 300)
     folder = tmp_path_factory.mktemp("long")
     return write_report(
         a_store(folder, a_battery((PLAIN, *agents), 2), {PLAIN: [0.0] * 4, **payoffs})
@@ -407,7 +416,9 @@ def test_no_table_is_cut_and_no_name_breaks_within_a_word(
 
 
 BROKEN = """
-[...document.querySelectorAll('tbody .agent, td.words, h1, .summary b')].flatMap((element) => {
+[...document.querySelectorAll(
+  'tbody .agent, td.words, .faults summary, h1, .summary b'
+)].flatMap((element) => {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT), broken = [];
   for (let node = walker.nextNode(); node; node = walker.nextNode())
     for (const match of node.data.matchAll(/[A-Za-z][a-z]+|x+/g)) {

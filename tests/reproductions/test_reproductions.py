@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from omnimeter.catalogue import Kind, forget, listing
-from omnimeter.cli import reproduce
+from omnimeter.cli import display, reproduce
 from omnimeter.cli.app import app
 from omnimeter.estimation import Estimate
 from omnimeter.payoffs import Diminishing, Total
@@ -435,7 +435,7 @@ def test_the_exit_code_tells_the_verdict(experiment, holds, reason, told, code):
 
 def test_progress_is_told_where_there_is_no_terminal(experiment, monkeypatch):
     assert "0.5" not in experiment().stderr
-    monkeypatch.setattr(reproduce, "LINES", 0.0)
+    monkeypatch.setattr(display, "LINES", 0.0)
     done = experiment()
     assert "Reproducing mine: 50% after 0 s. first\n" in done.stderr
     assert "Reproducing mine: 75% after 0 s. second\n" in done.stderr

@@ -1,5 +1,8 @@
 """What an interrupted reproduction keeps: it goes on to exactly the same result."""
 
+import os
+import tempfile
+import time
 from dataclasses import replace
 from functools import partial
 
@@ -15,7 +18,7 @@ from omnimeter.reproductions import payoff_table, stopping
 from omnimeter.reproductions.anytime import cheat, convergence, speed, table3
 from omnimeter.reproductions.lambda_thesis import battery, social, tuning
 from omnimeter.reproductions.perturbation import curves, tolerance
-from omnimeter.reproductions.shared import Steps
+from omnimeter.reproductions.shared import Steps, processes
 
 SETUPS = (
     replace(table3.AUTOMATA, fast_rounds=(24, 26)), replace(table3.TORUS, fast_rounds=(20, 22))
@@ -87,6 +90,29 @@ def test_a_step_is_carried_out_once_for_its_arguments(tmp_path):
     assert calls == [3, 4, 3]
     steps.remove()
     assert not steps.folder.exists()
+
+
+def test_an_interruption_does_not_wait_for_the_steps_under_way(tmp_path):
+    def interrupt():
+        with processes(2) as apply:
+            assert next(apply(partial(lasting, tmp_path), (0, 60, 60, 60))) == 0
+            while len(list(tmp_path.iterdir())) < 3:  # both processes are at work
+                time.sleep(0.01)
+            raise KeyboardInterrupt
+
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+    assert time.monotonic() - begun < 50
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def lasting(directory, seconds):
+    """A step that takes so long, and leaves a file when it begins."""
+    handle, _ = tempfile.mkstemp(dir=directory)
+    os.close(handle)
+    time.sleep(seconds)
+    return seconds
 
 
 def count(number, calls):

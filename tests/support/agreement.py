@@ -40,11 +40,27 @@ LONGEST_TABLE = 1000
 SMALL: dict[str, dict[str, Any]] = {
     "bamcp-v1": {"k": 10, "depth": 4},
     "bfs3-v1": {"k": 4, "c": 2, "depth": 3},
+    "c-test-v1": {"depth": 4},
+    "lambda-universal-v1": {
+        "actions": 3,
+        "cells": 4,
+        "space_program": "→ l-r+:",
+        "behaviour": "reads cell; π →· r; →· l",
+        "objects": ["chasing", "nearly-static"],
+        "table_bits": 12,
+    },
     "opps-ds-v1": {"budget": 3},
     "perturbed-v1": {"actions": "permuted", "noise": 0.2, "missing": 0.1, "erased": 0.5},
     "switch-v1": {"at": 15},
 }
-"""Parameters of agents that plan too long without compilation, and for more to happen."""
+"""Parameters of parts that take too long without compilation, and for more to happen."""
+
+
+def is_inherited(place: Spec) -> bool:
+    """Whether a variant of the universal Lambda class differs by what it has of ``lambda-v1``."""
+    views = {place.parameters.get("view"), None, "foresight"}
+    rules = {"variant", "consumption", "cycle"} & place.parameters.keys()
+    return place.id == "lambda-universal-v1" and (len(views) > 2 or bool(rules))
 
 
 ELSEWHERE = {"command-v1", "sb3-v1"}
@@ -88,6 +104,8 @@ def pairs() -> Iterator[tuple[str, Pair]]:
         for number, place in enumerate(
             variants(Kind.ENVIRONMENT, Spec(entry.id, SMALL.get(entry.id, {})))
         ):
+            if is_inherited(place):  # it would be compiled anew for each view
+                continue
             environment_class = make(Kind.ENVIRONMENT, place)
             rng = stream(0, "agreement").generator()
             instances = [environment_class.draw(rng) for _ in range(INSTANCES)]

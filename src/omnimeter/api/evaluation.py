@@ -52,7 +52,7 @@ from omnimeter.protocols import Evaluation, summarise
 from omnimeter.protocols.battery import snapshot
 from omnimeter.protocols.bayesian import BayesianRL
 from omnimeter.protocols.sample import FIRST_BLOCK, MOST_EXERCISES, default_payoff
-from omnimeter.protocols.seating import Seat, code_length
+from omnimeter.protocols.seating import Seating, code_length
 
 AgentLike = Any
 """A spec (``"random(rate=10)"``, ``"my_agent.py:MyAgent"``), a ``Spec``, or a Python object: a
@@ -687,17 +687,20 @@ def seats_of(
     """
     specs, things = agent_specs([] if seated is None else seated)
     stored: Sequence[Any] = similar if isinstance(similar, list | tuple) else [similar]
-    seats = [Seat((agent,)) for agent in specs]
+    seats = [Seating((agent,)) for agent in specs]
     seats += [_similar_seat(each) for each in stored if each is not None]
     if not isinstance(count_seated, bool | None) or (count_seated and not seats):
         message = f"count_seated={shown(count_seated)} cannot be used."
-        raise InvalidInputError(message, "Give True together with seated= or similar=, or False.")
+        advice = (
+            "It counts agents seated by seated= or similar=: give one of these, or leave it out."
+        )
+        raise InvalidInputError(message, advice)
     if count_seated:
         seats = [replace(s, bits=tuple(map(code_length, s.agents))) for s in seats]
     return [seat.to_json() for seat in seats], things
 
 
-def _similar_seat(stored: Any) -> Seat:
+def _similar_seat(stored: Any) -> Seating:
     """The seat for an agent drawn from a stored evaluation, with all scores there.
 
     Agents with faults of their own have none that counts. What is not of the catalogue is not
@@ -722,7 +725,9 @@ def _similar_seat(stored: Any) -> Seat:
     if not drawn:
         message = f"{shown(stored, str)} has no agents of the catalogue with scores."
         raise InvalidInputError(message, "Give another evaluation, or seat agents by name.")
-    return Seat(tuple(dict.fromkeys(drawn)), {agent.stream_key: v for agent, v in scores.items()})
+    return Seating(
+        tuple(dict.fromkeys(drawn)), {agent.stream_key: v for agent, v in scores.items()}
+    )
 
 
 def plan(

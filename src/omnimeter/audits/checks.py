@@ -15,6 +15,7 @@ from omnimeter.audits.sensitivity import check_sensitivity
 from omnimeter.audits.states import Graph
 from omnimeter.audits.structure import check_structure
 from omnimeter.audits.subject import RUNS, Audit, Finding, Progress, Subject, counted
+from omnimeter.audits.symmetry import check_symmetry
 from omnimeter.contract import EnvironmentClass, InvalidInputError
 from omnimeter.contract.agent import FloatArray
 from omnimeter.contract.errors import check_count
@@ -238,6 +239,7 @@ def check_rules(subject: Subject, name: str) -> Finding | None:
 CHECKS: dict[str, Callable[[Subject], Finding | None]] = {
     "range": check_range,
     "balance": check_balance,
+    "symmetry": check_symmetry,
     "sensitivity": check_sensitivity,
     "structure": check_structure,
     **{name: partial(check_rules, name=name) for name in ("determinism", "rebuild", "agreement")},

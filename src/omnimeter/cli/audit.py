@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.display import console, print_json, progress
+from omnimeter.cli.display import console, print_json, told_progress
 
 if TYPE_CHECKING:
     from omnimeter.audits import Audit
@@ -41,19 +41,19 @@ def audit(
 
     Leaves with 1 when something that the class claims does not hold.
     """
-    from rich.markup import escape
-
     from omnimeter.api import audit as examine
 
     spec = options.class_with(name, settings)
-    with progress(hidden=json) as bars:
-        task = bars.add_task(f"Auditing {escape(spec.label)}", total=100, note="")
+    doing, done = "", 0.0
+    with told_progress(f"Auditing {spec.label}", json=json) as show:
 
         def tell(news: str | float) -> None:
+            nonlocal doing, done
             if isinstance(news, str):
-                bars.update(task, note=news)
+                doing = news
             else:
-                bars.update(task, completed=int(100 * news))
+                done = news
+            show(doing, done)
 
         result = examine(
             spec,

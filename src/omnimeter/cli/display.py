@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 SILENT = 2.0
 """Seconds that something takes before its progress is shown."""
 
+LINES = 10.0
+"""Seconds between two lines about the progress where no bar can be shown."""
+
 PAUSE = 0.5
 """Seconds between two intervals of an agent that are computed for a display."""
 
@@ -32,9 +35,9 @@ _readable: ContextVar[Callable[[str], str]] = ContextVar("readable", default=str
 
 
 def shorten(labels: Iterable[str]) -> None:
-    """Print agents from files without folders that are not needed, from now on."""
+    """Print agents without folders of their files that are not needed, from now on."""
     known = list(labels)
-    if not any(":" in label for label in known):  # there are none
+    if not any(sign in label for label in known for sign in "/\\"):  # there are none
         _readable.set(str)
         return
     from omnimeter.reports.text import readable_names
@@ -129,6 +132,40 @@ def slow_progress(*, hidden: bool = False) -> Iterator[Callable[[str, int, int],
 
         yield tell
         shown.update(task, visible=False)
+
+
+@contextmanager
+def told_progress(name: str, *, json: bool = False) -> Iterator[Callable[[str, float], None]]:
+    """One bar on the standard error; a line now and then where none can be shown.
+
+    It is shown as soon as something is told, not before an error. What it yields is told what is
+    being done, and which share of the whole is finished.
+
+    Args:
+        name: What it is all about.
+        json: Whether the standard output is for programs, so that no bar moves.
+    """
+    from time import monotonic
+
+    from rich.markup import escape
+
+    with ExitStack() as shown:
+        bars: list[Progress] = []
+        begun = told = monotonic()
+
+        def tell(doing: str, done: float) -> None:
+            nonlocal told
+            if not bars:
+                bars.append(shown.enter_context(progress(hidden=json)))
+                bars[0].add_task(escape(name), total=100, note="")
+            bars[0].update(bars[0].task_ids[0], completed=int(100 * done), note=escape(doing))
+            moving = bars[0].console.is_terminal and not json
+            if not moving and done < 1 and monotonic() - told >= LINES:
+                told = monotonic()
+                line = readable(f"{name}: {done:.0%} after {told - begun:.0f} s. {doing}")
+                typer.echo(line.rstrip(), err=True)
+
+        yield tell
 
 
 @contextmanager

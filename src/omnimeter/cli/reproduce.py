@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from omnimeter.cli import options
-from omnimeter.cli.display import console, print_json, progress
+from omnimeter.cli.display import console, print_json, told_progress
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from omnimeter.reproductions.shared import Reproduced
-
-
-LINES = 10.0
-"""Seconds between two lines about the progress where no bar can be shown."""
 
 
 def reproduce(
@@ -58,30 +51,13 @@ def reproduce(
     directory = out or Path("reproductions") / short
     asked = {"quick": quick, "only": only, "workers": workers}
     given = {name: value for name, value in asked.items() if value}
-    with ExitStack() as shown:
-        bars: list[Progress] = []  # shown as soon as something is done, not before an error
-        begun = monotonic()
-        told = begun
-
-        def tell(doing: str, done: float) -> None:
-            nonlocal told
-            if not bars:
-                bars.append(shown.enter_context(progress(hidden=json)))
-                bars[0].add_task(f"Reproducing {short}", total=100, note="")
-            bars[0].update(bars[0].task_ids[0], completed=int(100 * done), note=doing)
-            moving = bars[0].console.is_terminal and not json
-            if not moving and done < 1 and monotonic() - told >= LINES:
-                told = monotonic()
-                line = f"Reproducing {short}: {done:.0%} after {told - begun:.0f} s. {doing}"
-                typer.echo(line.rstrip(), err=True)
-
-        try:
+    try:
+        with told_progress(f"Reproducing {short}", json=json) as tell:
             result = repeat(name, out=directory, progress=tell, **given)
-        except KeyboardInterrupt:
-            shown.close()  # the bars
-            typer.echo(_kept(directory), err=True)
-            raise
-        tell("", 1.0)
+            tell("", 1.0)
+    except KeyboardInterrupt:
+        typer.echo(_kept(directory), err=True)
+        raise
     if json:
         print_json(result.to_json())
     else:

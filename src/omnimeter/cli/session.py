@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from omnimeter.cli.display import announced, console
+from omnimeter.cli.display import announced, console, readable
 from omnimeter.contract import ClockKind, Outcome, Outcomes, Protocol, Score, Spec
 from omnimeter.execution import Observer
 from omnimeter.execution.harness import HarnessCost
@@ -231,7 +231,7 @@ def _numbers(progress: AgentProgress, width: int) -> list[RenderableType]:
             score.append(f"  95 % interval {interval(ends[0], ends[1], 3, signed=True)}")
     if faults := sum(progress.score.faults.values()):
         score.append("  " + counted(faults, "fault"), "red")
-    name = Text(progress.agent.label, "bold")
+    name = Text(readable(progress.agent.label), "bold")
     free = min(LONGEST_LABEL, width - score.cell_len) - len(mark)
     name.truncate(max(1, free), overflow="ellipsis")
     name.append(mark)

@@ -5,7 +5,14 @@ classes ``environment``.
 """
 
 from omnimeter.contract.agent import STOP, Agent, Briefing, Move, Observation, Space, single
-from omnimeter.contract.environment import Claims, Environment, EnvironmentClass, Instance, Percept
+from omnimeter.contract.environment import (
+    Claims,
+    Environment,
+    EnvironmentClass,
+    Instance,
+    Percept,
+    Symmetry,
+)
 from omnimeter.contract.errors import InvalidInputError, OmnimeterError, UnknownNameError
 from omnimeter.contract.exercise import (
     Budget,
@@ -32,6 +39,6 @@ __all__ = [
     "Environment", "EnvironmentClass", "EnvironmentKernels", "Exercise", "Fault", "FaultKind",
     "Graph", "Instance", "Interval", "InvalidInputError", "Lattice", "MDPDistribution", "Move",
     "Observation", "OmnimeterError", "Outcome", "Outcomes", "Overlay", "Payoff", "Percept", "Prior",
-    "Protocol", "Score", "Space", "Spec", "Timeout", "TimeoutRule", "Trace",
+    "Protocol", "Score", "Space", "Spec", "Symmetry", "Timeout", "TimeoutRule", "Trace",
     "UnknownNameError", "kernel", "single", "stream",
 ]  # fmt: skip

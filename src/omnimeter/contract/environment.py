@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor, inf
@@ -110,6 +110,24 @@ class Claims:
     sensitive: int | None = None
 
 
+class Symmetry(NamedTuple):
+    """How good and evil are exchanged in an environment, as it is now.
+
+    Attributes:
+        place: What changes but for rewards, the time until rare events, and random numbers.
+        state: All that decides how it goes on, but for random numbers.
+        mirror: Exchanges good and evil and turns all rewards round, in place.
+        events: How many rare events there are; 0 is none of them.
+        prepare: Makes one of these happen in the next interaction, or none.
+    """
+
+    place: Hashable
+    state: Hashable
+    mirror: Callable[[], None]
+    events: int
+    prepare: Callable[[int], None]
+
+
 class EnvironmentClass(ABC):
     """Draws instances, says how complex they are and builds them: the papers' reference machine.
 
@@ -182,6 +200,14 @@ class EnvironmentClass(ABC):
             environment: One that this class has built and that was started, as it is now.
         """
         return {}
+
+    def symmetry(self, environment: Environment) -> Symmetry | None:  # noqa: ARG002 - most have none
+        """How good and evil are exchanged, where the class is balanced because they are alike.
+
+        Args:
+            environment: One that this class has built and that was started, as it is now.
+        """
+        return None
 
     # Extension: several views and seats (sections 3.7 and 14).
 

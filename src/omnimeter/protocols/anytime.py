@@ -300,7 +300,7 @@ class Anytime(DrawnProtocol):
         self.seat(seated)
         if any(seat.bits for seat in self.seats):
             raise InvalidInputError(
-                "The level of an anytime test chooses environments and nobody in them: their "
+                "The level of an anytime test chooses environments and not who is in them: their "
                 "complexities cannot include the code of seated agents.",
                 "Leave out count_seated, or give another test.",
             )
@@ -532,7 +532,7 @@ class Anytime(DrawnProtocol):
             "Slots": f"longer by {self.growth * 100:g} % from round to round",
             "Level": f"begins with {self.start_level:g}{lowest}; a reward of 1 raises it by "
             f"{self.step * 100:g} %, a reward of \N{MINUS SIGN}1 lowers it by as much",
-            **balance_setting(self.environment_class, seated=bool(self.seats)),
+            **balance_setting(self.environment_class, bool(self.seats)),
         }
 
 

@@ -43,7 +43,7 @@ from omnimeter.contract.errors import check_count
 from omnimeter.contract.exercise import check_joint
 from omnimeter.contract.protocol import Design, Memory
 from omnimeter.estimation import Estimate, mean_sequence, stratified_mean
-from omnimeter.protocols.seating import Seat, read_seats, seat_beside
+from omnimeter.protocols.seating import Seating, read_seats, seat_beside
 
 SpecLike = str | dict[str, Any]
 
@@ -194,7 +194,7 @@ BALANCE = {
 """What a report says of the balance that a class claims."""
 
 
-def balance_setting(environment_class: EnvironmentClass, *, seated: bool) -> dict[str, str]:
+def balance_setting(environment_class: EnvironmentClass, seated: bool = False) -> dict[str, str]:
     """What a report says of the balance of a class, which is that of an agent alone."""
     alone = ", for an agent alone" if seated else ""
     return {"Balance": BALANCE[environment_class.claims().balanced] + alone}
@@ -337,7 +337,7 @@ class DrawnProtocol(Protocol):
     clock = Clock()
     timeout: Timeout | None = None
     joint: tuple[Spec, ...] = ()
-    seats: tuple[Seat, ...] = ()
+    seats: tuple[Seating, ...] = ()
 
     def __init__(self, payoff: SpecLike, seed: int) -> None:
         self.seed = seed
@@ -345,7 +345,7 @@ class DrawnProtocol(Protocol):
         self._payoff: Payoff = make(Kind.PAYOFF, self.payoff_spec)
 
     def seat(self, given: Seated) -> None:
-        """Seat agents beside each one that is evaluated, when the clock is known.
+        """Seating agents beside each one that is evaluated, when the clock is known.
 
         Raises:
             InvalidInputError: One of them cannot be read, or the test is not for several agents.

@@ -19,7 +19,7 @@ lies farther from the candidate's, it is half as likely to be drawn."""
 
 
 @dataclass(frozen=True)
-class Seat:
+class Seating:
     """A seat beside the candidate, and who may sit there.
 
     Attributes:
@@ -52,7 +52,7 @@ class Seat:
         their scores: candidates that are about as good meet about the same agents.
 
         Raises:
-            InvalidInputError: The candidate has no stored score, or nobody else has one.
+            InvalidInputError: The candidate has no stored score, or no other agent has one.
         """
         if not self.scores:
             return 0
@@ -78,8 +78,8 @@ class Seat:
         return others[min(sum(each <= drawn for each in sums), len(others) - 1)]
 
 
-def read_seats(given: Sequence[Any] | None) -> tuple[Seat, ...]:
-    """The seats in a parameter of a protocol: agents, or what ``Seat.to_json`` gave.
+def read_seats(given: Sequence[Any] | None) -> tuple[Seating, ...]:
+    """The seats in a parameter of a protocol: agents, or what ``Seating.to_json`` gave.
 
     Raises:
         InvalidInputError: One of them cannot be read.
@@ -87,12 +87,12 @@ def read_seats(given: Sequence[Any] | None) -> tuple[Seat, ...]:
     seats = []
     for each in given or ():
         if isinstance(each, str) or is_spec(each):
-            seats.append(Seat((given_spec(Kind.AGENT, each),)))
+            seats.append(Seating((given_spec(Kind.AGENT, each),)))
             continue
         try:
             agents = tuple(given_spec(Kind.AGENT, agent) for agent in each["agents"])
             scores = {str(key): float(score) for key, score in each.get("scores", {}).items()}
-            seat = Seat(agents, scores, tuple(map(float, each.get("bits", ()))))
+            seat = Seating(agents, scores, tuple(map(float, each.get("bits", ()))))
             if (len(agents) != 1 and not scores) or len(seat.bits) not in (0, len(agents)):
                 raise ValueError("numbers differ")
             if scores:
@@ -105,7 +105,7 @@ def read_seats(given: Sequence[Any] | None) -> tuple[Seat, ...]:
 
 
 def seat_beside(
-    seats: Sequence[Seat], candidate: Spec, seed: int, number: int
+    seats: Sequence[Seating], candidate: Spec, seed: int, number: int
 ) -> tuple[tuple[Spec, ...], float]:
     """The agents beside a candidate in an exercise, and the bits of their code that count.
 

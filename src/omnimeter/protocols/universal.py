@@ -183,7 +183,7 @@ class Universal(Sample):
         """Whether the class claims to be balanced, where that matters."""
         if self.unbalanced is None:
             return {}
-        return balance_setting(self.environment_class, seated=bool(self.seats))
+        return balance_setting(self.environment_class, bool(self.seats))
 
     def _adjusted(self, outcomes: Outcomes) -> Units:
         """The exercises with their adjusted values in the place of their payoffs."""

@@ -254,7 +254,8 @@ def complexity_figure(rows: Sequence[ScoreRow], *, adjusted: bool = False) -> Cu
     wide = not binned and repetitions > 0 and min(places) > 0 and max(places) / min(places) > 5
     unit = REPETITION if repetitions else EXERCISE
     counts = [count for curve in curves for count in curve.counts]
-    some = " to ".join(dict.fromkeys((str(min(counts)), counted(max(counts), unit))))
+    fewest = f"{min(counts)} to " if min(counts) < max(counts) else ""
+    some = fewest + counted(max(counts), unit)
     caption = "Mean payoff at each complexity of the environment"
     if binned:
         caption = (

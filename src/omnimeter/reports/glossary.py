@@ -90,6 +90,14 @@ TERMS = (
         also=("levels",),
     ),
     Term(
+        "bounded",
+        "Said of an interval that rests on the lowest and the highest possible value alone: nearly "
+        "all values are the same, or a few lie far from the others, so that the usual intervals "
+        "cannot be relied on. It is long; more exercises make it shorter.",
+        "intervals.md#the-mean",
+        also=("‡",),
+    ),
+    Term(
         "budget",
         "How long an exercise lasts: a number of interactions, or seconds.",
         "standard.md#5-budgets-and-clocks",
@@ -235,13 +243,6 @@ TERMS = (
         "standard.md#14-several-agents-at-once",
     ),
     Term(
-        "seated beside each agent",
-        "Agents that are in all environments too, act there and have no score. They belong to the "
-        "test: scores with others beside the agent, or with none, are those of other tests.",
-        "standard.md#14-several-agents-at-once",
-        also=("fault of a seated agent",),
-    ),
-    Term(
         "Kt",
         "Levin's complexity: the length of a program plus the logarithm of the time that it "
         "takes. Automata and torus are graded by the largest Kt of what an agent may see.",
@@ -378,6 +379,13 @@ TERMS = (
         "The mean of what all exercises, or all runs of an adaptive test, were worth; what it "
         "estimates is said below each table.",
         "tests.md#several-repetitions-and-what-exactly-is-estimated",
+    ),
+    Term(
+        "seated beside each agent",
+        "Agents that are in all environments too, act there and have no score. They belong to the "
+        "test: scores with others beside the agent, or with none, are those of other tests.",
+        "standard.md#14-several-agents-at-once",
+        also=("fault of a seated agent",),
     ),
     Term(
         "seed",

@@ -130,27 +130,39 @@ def printable(text: str) -> str:
     return "".join("�" if unicodedata.category(sign) in ("Cc", "Cn") else sign for sign in valid)
 
 
+_FOLDERS = re.compile(
+    r"^[^(\"]*[/\\](?=[^/\\(]+:)"  # of the file that has the part
+    # Of a file in a parameter, which has an extension: not of a URL, of an id or of a program.
+    r"|(?<=[\s\"'=])(?:[^\s\"'/\\=(),:]*/)+(?=[^\s\"'/\\=(),:]+\.[A-Za-z]\w*(?![\w/]))"
+)
+
+
 def without_folders(labels: Collection[str]) -> dict[str, str]:
-    """Labels of parts in files, without the folders that are not needed to tell them apart.
+    """Labels of parts with files, without the folders that are not needed to tell them apart.
 
     Only those that become shorter: ``/home/me/agents/mine.py:Mine`` is ``mine.py:Mine`` unless
-    there is another of that name, and then ``agents/mine.py:Mine``.
+    there is another of that name, and then ``agents/mine.py:Mine``. Files in parameters lose theirs
+    too, as in ``command-v1(run="node agent.js")``.
     """
-    cut = {}
-    for label in labels:
-        if match := re.match(r"^([^(\"]*[/\\\\])(?=[^/\\\\(]+:)", label):
-            cut[label] = re.findall(r"[^/\\\\]*[/\\\\]", match[1]), label[match.end() :]
-    kept = dict.fromkeys(cut, 0)
+    most = {
+        label: max(len(re.findall(r"[/\\]", match)) for match in found)
+        for label in labels
+        if (found := _FOLDERS.findall(label))
+    }
+    kept = dict.fromkeys(most, 0)
 
     def name(label: str) -> str:
-        folders, rest = cut[label]
-        return "".join(folders[len(folders) - kept[label] :]) + rest
+        def last(folders: re.Match[str]) -> str:
+            every = re.findall(r"[^/\\]*[/\\]", folders[0])
+            return "".join(every[max(0, len(every) - kept[label]) :])
+
+        return _FOLDERS.sub(last, label)
 
     while True:
-        counts = Counter([*map(name, cut), *(each for each in labels if each not in cut)])
-        alike = [e for e in cut if counts[name(e)] > 1 and kept[e] < len(cut[e][0])]
+        counts = Counter([*map(name, most), *(each for each in labels if each not in most)])
+        alike = [each for each in most if counts[name(each)] > 1 and kept[each] < most[each]]
         if not alike:
-            return {label: name(label) for label in cut if name(label) != label}
+            return {label: name(label) for label in most if name(label) != label}
         for label in alike:
             kept[label] += 1
 

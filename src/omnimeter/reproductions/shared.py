@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import multiprocessing
 import pickle
 import platform
 import shutil
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -295,6 +298,34 @@ def _code(function: Callable[..., object]) -> str:
     for file in (*files, Path(function.__code__.co_filename)):
         code.update(file.read_bytes())
     return code.hexdigest()
+
+
+@contextmanager
+def processes(workers: int) -> Iterator[Callable[..., Iterator[Any]]]:
+    """``map``, carried out by so many processes, which an interruption ends at once.
+
+    Without that an interruption would wait for the steps that are under way.
+    """
+    if workers < 2:
+        yield map
+        return
+    # A Ctrl-C in a terminal reaches these processes too: this one decides what becomes of them.
+    before = multiprocessing.active_children()
+    pool = ProcessPoolExecutor(
+        workers,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_IGN),
+    )
+    try:
+        yield pool.map
+    except KeyboardInterrupt:
+        for process in multiprocessing.active_children():
+            if process not in before:
+                process.kill()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 # Runs.

@@ -11,7 +11,15 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from omnimeter.contract import Claims, Instance, InvalidInputError, Observation, UnknownNameError
+from omnimeter.contract import (
+    Claims,
+    Instance,
+    InvalidInputError,
+    Observation,
+    Symmetry,
+    UnknownNameError,
+)
+from omnimeter.contract.agent import IntArray
 from omnimeter.contract.overlay import Graph, Overlay
 from omnimeter.environments.lambda_class import dynamics, patterns
 from omnimeter.environments.lambda_class.complexity import (
@@ -338,6 +346,38 @@ class Lambda(KernelEnvironmentClass):
                 for name, place in (("Good", good), ("Evil", evil))
             },
         }
+
+    def symmetry(self, environment: Any) -> Symmetry | None:
+        """Good and Evil change places; with their rewards all others turn round."""
+        if self.rules["good"] != self.rules["evil"]:
+            return None
+        state: dynamics.LambdaState = environment.state
+        swap = state.clock[dynamics.UNTIL_SWAP]
+        changing = self._changing_parts(state)
+
+        def mirror() -> None:
+            for part in (state.places, *self._parts_of_both(state)):
+                part[: dynamics.FIRST_SEAT] = part[: dynamics.FIRST_SEAT][::-1].copy()
+            np.negative(state.rewards, out=state.rewards)
+
+        def prepare(event: int) -> None:
+            if swap:
+                state.clock[dynamics.UNTIL_SWAP] = 1 if event else 2
+
+        place = b"".join(part.tobytes() for part in changing)
+        rewards = (state.rewards + 0.0).tobytes()  # -0.0 and 0.0 are alike
+        return Symmetry(place, (place, rewards, int(swap)), mirror, 1 + bool(swap), prepare)
+
+    @staticmethod
+    def _changing_parts(state: Any) -> Sequence[IntArray]:
+        """What changes in an environment besides rewards, times and buffers."""
+        clock = state.clock[[dynamics.PHASE, dynamics.GOOD_DROP, dynamics.EVIL_DROP]]
+        return state.places, clock, state.script_now
+
+    @staticmethod
+    def _parts_of_both(state: Any) -> Sequence[IntArray]:  # noqa: ARG004 - for further classes
+        """What Good and Evil have besides their places, a row for each of the two first."""
+        return ()
 
     def overlay(self, instance: Instance, rng: np.random.Generator, steps: int) -> Overlay:
         """The cells, with Good, Evil, further objects and the reward in each.

@@ -238,14 +238,21 @@ def _kernels(observe: Callable[..., None]) -> EnvironmentKernels:
     return EnvironmentKernels(LambdaState, reset, step, observe, step_joint, observe_from)
 
 
-_SINGLE = {
-    "structure": _kernels(observe_structure),
-    "state": _kernels(observe_state),
-    "string": _kernels(observe_string),
-    "string-others": _kernels(observe_string),
-    "adjacent": _kernels(observe_adjacent),
-    "foresight": _kernels(observe_foresight),
-}
+def by_view(
+    make: Callable[..., EnvironmentKernels], foresight: Any
+) -> dict[str, EnvironmentKernels]:
+    """The kernels for a single agent in each view, given the one that differs by class."""
+    return {
+        "structure": make(observe_structure),
+        "state": make(observe_state),
+        "string": make(observe_string),
+        "string-others": make(observe_string),
+        "adjacent": make(observe_adjacent),
+        "foresight": make(foresight),
+    }
+
+
+_SINGLE = by_view(_kernels, observe_foresight)
 _JOINT = _kernels(observe_first)  # whatever the views: compiled once for all of them
 
 

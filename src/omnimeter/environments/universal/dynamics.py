@@ -6,7 +6,9 @@ what was there when the agent observed; then all move at once (Lambda thesis, 3.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,10 +31,7 @@ from omnimeter.environments.lambda_class.dynamics import (
 )
 from omnimeter.environments.lambda_class.views import (
     FORESIGHT,
-    observe_adjacent,
-    observe_state,
-    observe_string,
-    observe_structure,
+    by_view,
     write_outlook,
     write_view,
 )
@@ -45,6 +44,7 @@ from omnimeter.environments.universal.machine import (
     STEPS,
     rewrite,
 )
+from omnimeter.interaction.compilation import load
 from omnimeter.kernels import EnvironmentKernels, below, kernel
 
 MAX_STEPS_RULE = WARM_UP + 1
@@ -257,6 +257,38 @@ def write_all(state: Any, own: Any) -> Any:
     return length
 
 
+@dataclass(frozen=True)
+class _Perceive:
+    state: type
+    perceive: Callable[..., Any]
+    place: Callable[..., Any]
+
+
+_LOOK = """
+from omnimeter.caching import compiled
+
+
+def look(state, inhabitant):
+    world_perceive(state, inhabitant, world_place(state, inhabitant))
+
+
+look = compiled(look, error_model="numpy")
+"""
+
+
+@cache
+def _look() -> Callable[..., None]:
+    sides = _Perceive(UniversalState, perceive, place_of_inhabitant)
+    entry: Callable[..., None] = load("perceptions", _LOOK, world=sides).look
+    return entry
+
+
+def perceived(state: UniversalState, inhabitant: int) -> tuple[int, ...]:
+    """What an inhabitant perceives now: the text of its program."""
+    _look()(state, inhabitant)
+    return tuple(state.text[: state.counts[LENGTH]].tolist())
+
+
 # Views
 
 
@@ -285,14 +317,7 @@ def _kernels(observe: Any) -> EnvironmentKernels:
     return EnvironmentKernels(UniversalState, reset, step, observe, step_joint, observe_universal)
 
 
-_SINGLE = {
-    "structure": _kernels(observe_structure),
-    "state": _kernels(observe_state),
-    "string": _kernels(observe_string),
-    "string-others": _kernels(observe_string),
-    "adjacent": _kernels(observe_adjacent),
-    "foresight": _kernels(observe_foresight),
-}
+_SINGLE = by_view(_kernels, observe_foresight)
 _JOINT = _kernels(observe_first)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property, lru_cache
 from itertools import pairwise, product
@@ -16,7 +16,7 @@ from omnimeter.complexity import kt_max
 from omnimeter.contract import Claims, Instance, InvalidInputError, UnknownNameError
 from omnimeter.contract.agent import FloatArray, IntArray
 from omnimeter.environments.lambda_class import Lambda
-from omnimeter.environments.lambda_class.dynamics import UNTIL_SWAP
+from omnimeter.environments.lambda_class.dynamics import EVIL_DROP, GOOD_DROP, UNTIL_SWAP
 from omnimeter.environments.lambda_class.generator import (
     Consumption,
     Cycle,
@@ -46,6 +46,7 @@ from omnimeter.environments.universal.inhabitants import (
     read_behaviour,
 )
 from omnimeter.environments.universal.language import (
+    EXAMPLES,
     PlainRule,
     Program,
     expand,
@@ -56,6 +57,7 @@ from omnimeter.environments.universal.machine import (
     MAX_STEPS,
     check_bounds,
     compiled_rules,
+    used_rules,
 )
 from omnimeter.environments.universal.spaces import (
     MAX_ACTIONS,
@@ -77,8 +79,15 @@ TABLE_BITS = 25
 ABOVE = 250.0
 """How far above the environments of the tables others are drawn."""
 
+FIGURE = "figure-3.3"
+_FIGURE_PARTS = {True: f"{FIGURE}-good-and-evil", False: f"{FIGURE}-object"}
+"""The worked environment of the thesis (3.6.6): its space, Good and Evil, and its object."""
+
 TRIES = 2_000
 """How many programs or environments are drawn in search of one that fits."""
+
+TRIES_IN_SPACES = 20
+"""The same where each of them has to be measured."""
 
 CANDIDATES = 16
 """How many sets of objects are drawn of which one is chosen."""
@@ -117,7 +126,8 @@ class UniversalLambda(Lambda):
             ``:``; needs ``actions``. By default drawn.
         behaviour: The program of Good and Evil: a Markov algorithm, ``pattern:0120``, or a name
             (``still``, ``nearly-static``, ``reactive``, ``imitating``, ``chasing``, ``fleeing``).
-            By default drawn.
+            By default drawn; ``figure-3.3`` is that of the thesis' example, as it is of
+            ``space_program`` and ``objects``, with 3 actions.
         perception: What programs read: ``nothing``, who else is in the ``cell``, or the last
             ``moves`` of the agent. A given program may say otherwise by a first line such as
             ``reads string``: ``adjacent`` is who is in the cells that actions lead to, ``string``
@@ -192,22 +202,21 @@ class UniversalLambda(Lambda):
                 )
         self.max_actions, self.perception = max_actions, perception
         self.max_steps, self.table_bits = max_steps, table_bits
+        if space_program == FIGURE:
+            space_program = EXAMPLES[f"{FIGURE}-space"].text
         self.space_program, self.behaviour = space_program, behaviour
         self.objects = list(objects or [])
-        if actions is None and (
-            space_program is not None
-            or any(map(_is_program, [behaviour or "still", *self.objects]))
-        ):
+        given = [each for each in (behaviour, *self.objects) if each not in (None, "drawn")]
+        if actions is None and (space_program is not None or any(map(_is_program, given))):
             raise InvalidInputError(
                 "A program needs to know which actions there are.",
                 "Give actions together with it.",
             )
-        if actions is not None:
-            if space_program is not None:
-                self.cells = write_space(space_program, actions, cells).space.cells
-            for given in [behaviour, *self.objects]:
-                if given not in (None, "drawn"):
-                    self._inhabitant(given, actions)
+        if actions is not None and space_program is not None:
+            self.cells = write_space(space_program, actions, cells).space.cells
+        for number, each in enumerate((behaviour, *self.objects)):
+            if each not in (None, "drawn"):
+                self._inhabitant(str(each), actions or 2, special=number == 0)
         self._tables: dict[tuple[int, bool | None], Table] = {}
         self._all_pairs: dict[tuple[int, int, int], Pairs] = {}
 
@@ -242,17 +251,17 @@ class UniversalLambda(Lambda):
         """
         if low > self.complexity_range()[1]:
             return None
-        least, tries = low, 1
-        if not self._steps_are_known:  # they add up to so many bits to the complexity
-            least, tries = low - (3 + len(self.objects)) - self.max_steps.bit_length(), TRIES
+        least, most, tries = low, high, 1
+        if not self._steps_are_known:  # nor how many rules are used: any may come out right
+            least, most, tries = -inf, inf, TRIES_IN_SPACES
         count = CANDIDATES if "drawn" in self.objects else 1
         sets = [self._draw_objects(rng, n) for n in self._all_actions for _ in range(count)]
-        weights = [self._pairs(each.actions, each).mass(least, high) * each.weight for each in sets]
+        weights = [self._pairs(each.actions, each).mass(least, most) * each.weight for each in sets]
         if not sum(weights):
             return self._draw_above(rng, low, high)
         for _ in range(tries):
             objects = sets[weighted_index(rng, np.cumsum(weights))]
-            instance = self._pairs(objects.actions, objects).pick(self, rng, objects, least, high)
+            instance = self._pairs(objects.actions, objects).pick(self, rng, objects, least, most)
             if low <= self.complexity(instance) <= high:
                 return instance
         return None
@@ -268,7 +277,7 @@ class UniversalLambda(Lambda):
     def _steps_are_known(self) -> bool:
         """Whether the steps of all programs are the same in all spaces."""
         given = [each for each in (self.behaviour, *self.objects) if each not in (None, "drawn")]
-        found = [self._inhabitant(str(each), self._all_actions[0]) for each in given]
+        found = [self._inhabitant(str(each), self._all_actions[0], special=False) for each in given]
         return all(each.perception not in ("adjacent", "string") for each in found)
 
     def _table(self, actions: int, *, special: bool | None = None) -> Table:
@@ -281,8 +290,10 @@ class UniversalLambda(Lambda):
             known = self._tables[actions, special] = table(question, self.table_bits)
         return known
 
-    def _inhabitant(self, given: str, actions: int) -> Inhabitant:
+    def _inhabitant(self, given: str, actions: int, *, special: bool) -> Inhabitant:
         """The inhabitant that a name, a pattern or a program stands for."""
+        if given == FIGURE:
+            given = "reads string\n" + EXAMPLES[_FIGURE_PARTS[special]].text
         perception: str = self.perception
         if given in NAMES:
             perception, given = named_inhabitant(given, actions)
@@ -290,7 +301,7 @@ class UniversalLambda(Lambda):
             pattern = parse_pattern(given.removeprefix("pattern:"), actions)
             perception, given = "nothing", pattern_program(pattern.tolist(), actions)
         elif not _is_program(given):
-            raise UnknownNameError("inhabitant", given, NAMES)
+            raise UnknownNameError("inhabitant", given, (*NAMES, FIGURE))
         elif reads := re.match(r"\s*reads\s+(\S+?)\s*([;\n]|$)", given):
             perception, given = reads[1], given[reads.end() :]
         program = read_behaviour(given, perception, actions, len(self.objects))
@@ -326,7 +337,7 @@ class UniversalLambda(Lambda):
                 steps = int(behaviours.steps[place])
                 found.append(Inhabitant(behaviours.program(place), self.perception, steps))
             else:
-                inhabitant = self._inhabitant(given, actions)
+                inhabitant = self._inhabitant(given, actions, special=False)
                 found.append(self._known(inhabitant, actions, special=False))
         return Objects(actions, tuple(found), 2.0**drawn_bits)
 
@@ -370,7 +381,8 @@ class UniversalLambda(Lambda):
         if self.behaviour is None:
             behaviours = self._table(actions, special=True)
             return Options.of(behaviours.bits, behaviours.steps, np.arange(len(behaviours)))
-        special = self._known(self._inhabitant(self.behaviour, actions), actions, special=True)
+        shown = self._inhabitant(self.behaviour, actions, special=True)
+        special = self._known(shown, actions, special=True)
         return Options.of([code_length(special.program)], [special.steps])
 
     def _draw_above(self, rng: np.random.Generator, low: float, high: float) -> Instance | None:
@@ -425,7 +437,7 @@ class UniversalLambda(Lambda):
             space_bits, space_steps = written.bits, written.steps
         if special is None:
             assert self.behaviour is not None
-            shown = self._inhabitant(self.behaviour, actions)
+            shown = self._inhabitant(self.behaviour, actions, special=True)
             special = self._known(shown, actions, special=True)
         elif isinstance(special, int):
             behaviours = self._table(actions, special=True)
@@ -445,21 +457,43 @@ class UniversalLambda(Lambda):
             "max_steps": self.max_steps,
             **self.rules,
         }
-        steps = 2 * special.steps + objects.steps
+        bits, steps = code_length(special.program), 2 * special.steps + objects.steps
+        object_bits = objects.bits
         if not self._steps_are_known:
-            steps = self._measured_steps(Instance(data))
-        data["bits"] = space_bits + 1 + code_length(special.program) + objects.bits
+            steps, (good, evil, *others) = self._measured(Instance(data))
+            bits = max(code_length(good), code_length(evil)) if special == shown else bits
+            object_bits = bits_of_set(others)
+        data["bits"] = space_bits + 1 + bits + object_bits
         data["steps"] = max(space_steps, steps, 1)
         return Instance(data)
 
-    def _measured_steps(self, instance: Instance) -> int:
-        """The largest number of rewriting steps in an interaction, while a random agent acts."""
+    def _measured(self, instance: Instance) -> tuple[int, list[Program]]:
+        """The largest number of steps in an interaction, and the programs without unused rules.
+
+        A random agent acts meanwhile. Of rules that it never sees applied none is charged.
+        """
         environment = self.with_views([None]).build(instance)
         rng = np.random.default_rng(0)
         environment.start(rng)
+        state: dynamics.UniversalState = environment.state
+        given = instance.data["behaviour"], instance.data["behaviour"], *instance.data["objects"]
+        programs = [
+            read_behaviour(each["program"], each["perception"], environment.actions, len(given) - 2)
+            for each in given
+        ]
+        met: list[set[tuple[tuple[int, ...], tuple[int, ...]]]] = [set() for _ in given]
         for action in rng.integers(environment.actions, size=MEASURED).tolist():
+            for inhabitant, known in enumerate(met):
+                text = dynamics.perceived(state, inhabitant)
+                first = inhabitant * MAX_LENGTH
+                memory = state.memories[first : first + state.sizes[inhabitant]]
+                known.add((text, tuple(memory.tolist())))
             environment.step(action)
-        return int(environment.state.clock[dynamics.MOST_STEPS])
+        live = [
+            used_rules(program, known, self.max_steps)
+            for program, known in zip(programs, met, strict=True)
+        ]
+        return int(state.clock[dynamics.MOST_STEPS]), live
 
     def complexity(self, instance: Instance) -> float:
         """Kt-max (Definition 9): the bits of all programs, and the logarithm of their steps."""
@@ -571,6 +605,17 @@ class UniversalLambda(Lambda):
             "intended": dict(zip(names, after.state.intended.tolist(), strict=True)),
         }
 
+    @staticmethod
+    def _changing_parts(state: Any) -> Sequence[IntArray]:
+        clock = state.clock[[GOOD_DROP, EVIL_DROP, dynamics.LAST_ACTION]]
+        memories = state.memories.reshape(len(state.sizes), -1)
+        used = np.arange(memories.shape[1]) < state.sizes[:, np.newaxis]
+        return state.places, clock, state.sizes, np.where(used, memories, 0)
+
+    @staticmethod
+    def _parts_of_both(state: Any) -> Sequence[IntArray]:
+        return state.sizes, state.intended, state.memories.reshape(len(state.sizes), -1)
+
 
 MEASURED = 1_000
 """Interactions in which steps are measured where they depend on the space."""
@@ -583,7 +628,19 @@ def plain_rules(program: Program) -> tuple[PlainRule, ...]:
 
 
 def _is_program(given: str) -> bool:
-    return "→" in given or "->" in given or given.startswith("reads ") or not given.strip()
+    """Whether it is not a name, and so depends on the actions there are."""
+    signs = ("→", "->")
+    return (
+        any(sign in given for sign in signs)
+        or given.startswith(("reads ", "pattern:", FIGURE))
+        or not given.strip()
+    )
+
+
+def bits_of_set(programs: Sequence[Program]) -> int:
+    """The bits of all programs; of those that perceive the same, shared rules are written once."""
+    alphabets = {program.alphabet for program in programs}
+    return sum(set_length([each for each in programs if each.alphabet == one]) for one in alphabets)
 
 
 def key_of_paths(successors: IntArray) -> int:
@@ -611,9 +668,7 @@ class Objects(NamedTuple):
     @property
     def bits(self) -> int:
         """The bits of their number and of their programs, shared rules once."""
-        if not self.inhabitants:
-            return 0
-        return set_length([each.program for each in self.inhabitants])
+        return bits_of_set([each.program for each in self.inhabitants])
 
     @property
     def steps(self) -> int:

@@ -7,7 +7,7 @@ A step applies one rule: the first whose left side occurs, where it occurs last 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -15,7 +15,14 @@ import numpy as np
 
 from omnimeter.contract import InvalidInputError
 from omnimeter.contract.agent import IntArray
-from omnimeter.environments.universal.language import RECALL, STORE, PlainRule, Program, expand
+from omnimeter.environments.universal.language import (
+    RECALL,
+    STORE,
+    PlainRule,
+    Program,
+    expand,
+    parse,
+)
 from omnimeter.interaction.compilation import load
 from omnimeter.kernels import kernel
 
@@ -318,3 +325,33 @@ def check_bounds(max_steps: int, max_length: int = MAX_LENGTH) -> None:
                 f"The bound of {name} of a program is {bound}: it could not do anything.",
                 f"Give a bound of at least 1, such as {MAX_STEPS}.",
             )
+
+
+def used_rules(
+    program: Program,
+    inputs: Iterable[tuple[Sequence[int], Sequence[int]]],
+    max_steps: int = MAX_STEPS,
+) -> Program:
+    """The program without the rules that no pair of a text and a memory ever makes it apply."""
+    owner = [
+        number
+        for number, rule in enumerate(program.rules)
+        for _ in expand(replace(program, rules=(rule,)))
+    ]
+    machine = Machine(program, max_steps)
+    used = {owner[rule] for text, memory in inputs for rule, _, _ in machine.trace(text, memory)}
+    rules = tuple(rule for number, rule in enumerate(program.rules) if number in used)
+    written = (
+        str(replace(program, auxiliaries=(), rules=()))
+        if not rules
+        else str(replace(program, rules=rules))
+    )
+    kept = [
+        name
+        for name in program.auxiliaries
+        if any(name in line for line in written.split("\n")[1:])
+    ]
+    head, _, rest = written.partition("\n")
+    if head.startswith("symbols "):
+        written = f"symbols {' '.join(kept)}\n{rest}" if kept else rest
+    return parse(written, program.alphabet)

@@ -420,7 +420,7 @@ def _search(question: Question, longest: int, known: Table | None) -> Table:
     seen = np.zeros(1 << 20, dtype=np.int64)
     for key in columns["keys"]:
         seen, _ = _add(seen, key)
-    count, began, told = len(columns["keys"]), monotonic(), False
+    count, began, told = len(columns["keys"]), 0.0, False
     banks: dict[int, _Bank] = {}
     for total in range(first, longest + 1):
         if question.perception is not None and total == len(encode(empty)):
@@ -448,6 +448,7 @@ def _search(question: Question, longest: int, known: Table | None) -> Table:
                 if 2 * (count + PART * MAX_TABLE_CELLS) > len(seen):
                     seen = _larger(seen, columns["keys"])
                 found, some = run(seen)
+                began = began or monotonic()  # without the time to compile
                 tried += some
                 count += len(found)
                 for key, steps, cells, size, *chosen in found.tolist():

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import repeat
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,14 +123,12 @@ def run_grid(
     same = (repeat(each) for each in (gammas.tolist(), sessions, interactions))
     count = len(alphas) * len(gammas) * sessions * len(SIZES)
     rows = []
-    with ExitStack() as stack:
-        apply: Callable[..., Iterator[FloatArray]] = map
-        if workers > 1:
-            pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-            apply = stack.enter_context(pool).map
+    doing = f"{count:,} sessions of {interactions:,} interactions"
+    report(doing, 0.0)  # a row takes seconds
+    with shared.processes(workers) as apply:
         for done, values in enumerate(apply(row, alphas.tolist(), *same), start=1):
             rows.append(values)
-            report(f"{count:,} sessions of {interactions:,} interactions", done / len(alphas))
+            report(doing, done / len(alphas))
     return Grid(alphas, gammas, np.array(rows))
 
 

@@ -7,14 +7,11 @@ and reference agents locate targets in the same worlds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from math import inf
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +45,7 @@ from omnimeter.reproductions.shared import (
     contains_zero,
     fmt,
     join,
+    processes,
     silent,
 )
 
@@ -216,11 +214,8 @@ def run_dials(
     worlds = [world for dial in series for world in dial.worlds]
     doing = f"{repetitions} repetitions of {len(AGENTS)} agents in each of {len(worlds)} worlds"
     results: dict[Key, Results] = {}
-    with ExitStack() as stack:
-        apply: Callable[..., Iterator[Results]] = map
-        if workers > 1:
-            pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-            apply = stack.enter_context(pool).map
+    report(doing, 0.0)
+    with processes(workers) as apply:
         explored = apply(partial(steps, explore), worlds, repeat(repetitions))
         for key, result in zip(keys, explored, strict=True):
             results[key] = result
