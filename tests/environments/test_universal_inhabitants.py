@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import markov_oracle
+from markov_oracle import PlainBehaviour, alike, memories_of
 from omnimeter.contract import InvalidInputError
 from omnimeter.environments.universal.generator import UniversalLambda
 from omnimeter.environments.universal.inhabitants import (
@@ -25,66 +25,10 @@ from omnimeter.environments.universal.inhabitants import (
     pattern_program,
     read_behaviour,
 )
-from omnimeter.environments.universal.language import PlainRule, Program, expand
 from omnimeter.environments.universal.machine import MAX_LENGTH, Machine
 
 STEPS = 12
 PERCEPTIONS = ("nothing", "cell", "moves")
-
-
-class Plain:
-    """A behaviour in plain Python: what is done, and what is remembered then."""
-
-    def __init__(self, program: Program, actions: int, special: bool, max_steps: int) -> None:
-        self.rules: tuple[PlainRule, ...] = expand(program)
-        self.actions, self.special, self.max_steps = actions, special, max_steps
-        self.most = 0
-
-    def __call__(
-        self, memory: tuple[int, ...], perceived: Sequence[int]
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        text, after, steps, outcome = markov_oracle.run(
-            self.rules, list(perceived), list(memory), max_steps=self.max_steps,
-            max_length=MAX_LENGTH,
-        )  # fmt: skip
-        self.most = max(self.most, steps)
-        if outcome in ("steps", "length"):
-            return (), memory
-        done = [symbol for symbol in text if symbol < self.actions]
-        if self.special:
-            return tuple(action for action in done if action), tuple(after)
-        return tuple(action for action in done[-1:] if action), tuple(after)
-
-
-def alike(one: Plain, other: Plain, inputs: Sequence[Sequence[int]]) -> bool:
-    """Whether two behaviours do the same whatever is perceived: all pairs of memories."""
-    waiting: list[Any] = [((), ())]
-    seen = set(waiting)
-    while waiting:
-        memories = waiting.pop()
-        for perceived in inputs:
-            mine, theirs = one(memories[0], perceived), other(memories[1], perceived)
-            if mine[0] != theirs[0]:
-                return False
-            following = (mine[1], theirs[1])
-            if following not in seen:
-                seen.add(following)
-                waiting.append(following)
-    return True
-
-
-def memories_of(behaviour: Plain, inputs: Sequence[Sequence[int]]) -> int:
-    """How many memories come about, or one more than are followed."""
-    waiting: list[tuple[int, ...]] = [()]
-    seen = set(waiting)
-    while waiting and len(seen) <= MAX_MEMORIES:
-        memory = waiting.pop(0)
-        for perceived in inputs:
-            following = behaviour(memory, perceived)[1]
-            if following not in seen:
-                seen.add(following)
-                waiting.append(following)
-    return min(len(seen), MAX_MEMORIES + 1)
 
 
 @st.composite
@@ -103,11 +47,11 @@ def test_behaviours_have_one_key_exactly_if_they_are_alike(
 ) -> None:
     inputs = inputs_of(perception, 2, special=special)
     assert inputs is not None
-    known: list[tuple[int, Plain]] = []
+    known: list[tuple[int, PlainBehaviour]] = []
     for text in data.draw(st.lists(short_behaviours(perception), min_size=2, max_size=5)):
         program = read_behaviour(text, perception, 2)
         key, steps = behaviour_of(program, inputs, 2, special=special, max_steps=STEPS)
-        plain = Plain(program, 2, special, STEPS)
+        plain = PlainBehaviour(program, 2, special, STEPS)
         assert (key == 0) == (memories_of(plain, inputs) > MAX_MEMORIES)
         if key:
             assert steps == plain.most
@@ -139,7 +83,7 @@ def test_so_many_memories_are_followed(size: int, followed: bool) -> None:
     program = read_behaviour(f"{declaration}\nπ^ →·\n{rules}", "cell", 2)
     inputs = inputs_of("cell", 2, special=True)
     assert inputs is not None
-    assert memories_of(Plain(program, 2, True, 50), inputs) == size + 2
+    assert memories_of(PlainBehaviour(program, 2, True, 50), inputs) == size + 2
     found = behaviour_of(program, inputs, 2, special=True, max_steps=50)
     assert bool(found.key) is followed
     assert (size + 2 <= MAX_MEMORIES) is followed
@@ -199,7 +143,7 @@ def test_every_name_is_tried() -> None:
 
 def done_by(text: str, perception: str, actions: int, perceived: Sequence[Sequence[int]]) -> Any:
     """All that Good or Evil does, given what it perceives in one interaction after another."""
-    plain = Plain(read_behaviour(text, perception, actions), actions, True, 200)
+    plain = PlainBehaviour(read_behaviour(text, perception, actions), actions, True, 200)
     memory: tuple[int, ...] = ()
     for observed in perceived:
         done, memory = plain(memory, observed)
@@ -247,7 +191,7 @@ def test_a_bound_leaves_memory_as_it_was() -> None:
     # Left, then right, then for ever in vain.
     text = "symbols A B\nBAA → BAA\nBl → B; Br → B\nBAA → BAA\nBA →· rAAΔ\nB →· lAΔ\n→ B∇"
     program = read_behaviour(text, "nothing", 3)
-    plain = Plain(program, 3, True, 256)
+    plain = PlainBehaviour(program, 3, True, 256)
     assert [*done_by(text, "nothing", 3, [()] * 4)] == [(1,), (2,), (), ()]
     found = behaviour_of(program, [()], 3, special=True, max_steps=256)
     assert found.steps == 256

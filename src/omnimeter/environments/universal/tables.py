@@ -368,7 +368,9 @@ _tables: dict[Question, Table] = {}
 
 def table(question: Question, longest: int) -> Table:
     """All shortest programs up to a length; searched for where they are not known yet."""
-    known = _tables.get(question) or Table.load(question)
+    known = _tables.get(question)
+    if known is None:
+        known = Table.load(question)
     if known is None or known.longest < longest:
         known = _search(question, longest, known)
     _tables[question] = known
