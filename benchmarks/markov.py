@@ -135,11 +135,11 @@ def search() -> bool:
         for bits in (TABLE_BITS, LONG_BITS):
             tables._tables.clear()
             began = process_time()
-            found = [table(question, bits) for question in questions]
+            results = [table(question, bits) for question in questions]
             seconds = process_time() - began
-            tried = sum(each.tried for each in found)
+            tried = sum(each.tried for each in results)
             print(f"All programs of up to {bits} bits for {len(questions)} tables of 3 actions:")
-            print(f"  {tried:,} programs, {sum(map(len, found)):,} kept, {seconds:.0f} s")
+            print(f"  {tried:,} programs, {sum(map(len, results)):,} kept, {seconds:.0f} s")
             share = seconds / LONG_SECONDS
             verdicts.append(verdict(f"  of {LONG_SECONDS:.0f} s", share, at_most=1))
     if before is None:

@@ -84,8 +84,8 @@ def test_so_many_memories_are_followed(size: int, followed: bool) -> None:
     inputs = inputs_of("cell", 2, special=True)
     assert inputs is not None
     assert memories_of(PlainBehaviour(program, 2, True, 50), inputs) == size + 2
-    found = behaviour_of(program, inputs, 2, special=True, max_steps=50)
-    assert bool(found.key) is followed
+    results = behaviour_of(program, inputs, 2, special=True, max_steps=50)
+    assert bool(results.key) is followed
     assert (size + 2 <= MAX_MEMORIES) is followed
 
 
@@ -193,8 +193,8 @@ def test_a_bound_leaves_memory_as_it_was() -> None:
     program = read_behaviour(text, "nothing", 3)
     plain = PlainBehaviour(program, 3, True, 256)
     assert [*done_by(text, "nothing", 3, [()] * 4)] == [(1,), (2,), (), ()]
-    found = behaviour_of(program, [()], 3, special=True, max_steps=256)
-    assert found.steps == 256
+    results = behaviour_of(program, [()], 3, special=True, max_steps=256)
+    assert results.steps == 256
     assert memories_of(plain, [()]) == 3
     environment_class = UniversalLambda(
         actions=3,

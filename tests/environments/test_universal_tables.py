@@ -58,7 +58,7 @@ def test_spaces_are_those_of_plain_python(actions: int, longest: int, own_cache:
     question = Question(actions)
     known = table(question, longest)
     letters = "lrud"[: actions - 1]
-    found: dict[tuple[tuple[int, ...], ...], tuple[int, int, int]] = {}
+    results: dict[tuple[tuple[int, ...], ...], tuple[int, int, int]] = {}
     tried = 0
     for program in programs_up_to(longest, question.alphabet):
         # So many symbols cannot all be used, and a program with fewer of them is no longer.
@@ -78,10 +78,10 @@ def test_spaces_are_those_of_plain_python(actions: int, longest: int, own_cache:
             if is_space(paths):
                 code = encode(program)
                 space = tuple(map(tuple, paths))
-                found.setdefault(space, (len(code), int(code, 2), steps))
-    assert len(known) == len(found) > 20
+                results.setdefault(space, (len(code), int(code, 2), steps))
+    assert len(known) == len(results) > 20
     columns = (known.bits, known.codes, known.steps)
-    for space, columns_of_it in found.items():
+    for space, columns_of_it in results.items():
         place = known.places[key_of_paths(np.array(space))]
         assert tuple(int(column[place]) for column in columns) == columns_of_it
         assert known.cells[place] == len(space)
@@ -108,14 +108,14 @@ def test_behaviours_are_those_of_plain_python(question: Question, longest: int) 
     known = table(question, longest)
     inputs = inputs_of(question.perception, question.actions, special=question.special)
     assert inputs is not None
-    found: list[PlainBehaviour] = []
+    results: list[PlainBehaviour] = []
     first: list[tuple[int, int, int]] = []
     for program in programs_up_to(longest, question.alphabet):
         behaviour = PlainBehaviour(program, question.actions, question.special, question.max_steps)
         if memories_of(behaviour, inputs) > MAX_MEMORIES:
             continue
-        if not any(alike(behaviour, other, inputs) for other in found):
-            found.append(behaviour)
+        if not any(alike(behaviour, other, inputs) for other in results):
+            results.append(behaviour)
             code = encode(program)
             first.append((len(code), int(code, 2), behaviour.most))
     assert sorted(zip(known.bits, known.codes, known.steps, strict=True)) == sorted(first)

@@ -171,12 +171,12 @@ def is_space(paths: Sequence[Sequence[int]]) -> bool:
     """Whether every cell leads to every other, perhaps by way of others."""
 
     def reached(cell: int) -> set[int]:
-        found, waiting = {cell}, [cell]
+        results, waiting = {cell}, [cell]
         while waiting:
             for following in paths[waiting.pop()]:
-                if following not in found:
-                    found.add(following)
+                if following not in results:
+                    results.add(following)
                     waiting.append(following)
-        return found
+        return results
 
     return all(len(reached(cell)) == len(paths) for cell in range(len(paths)))

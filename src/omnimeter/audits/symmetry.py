@@ -43,13 +43,13 @@ def check_symmetry(subject: Subject) -> Finding | None:
         examined += 1
         simulator = KernelSimulator(environment)  # type: ignore[arg-type] # it has a state
         rng = subject.stream("symmetry", instance.key, "draws").generator()
-        found = _first_violation(subject, environment, simulator, rng)
-        states, transitions = states + found["states"], transitions + found["transitions"]
-        proved += found["complete"]
-        if found["violation"] is None:
-            found["violation"] = _starts_differ(subject, environment, rng)
-        if found["violation"] is not None:
-            witness = {"instance": dict(instance.data), "violation": found["violation"]}
+        results = _first_violation(subject, environment, simulator, rng)
+        states, transitions = states + results["states"], transitions + results["transitions"]
+        proved += results["complete"]
+        if results["violation"] is None:
+            results["violation"] = _starts_differ(subject, environment, rng)
+        if results["violation"] is not None:
+            witness = {"instance": dict(instance.data), "violation": results["violation"]}
             break
     if witness is not None:
         summary = f"Exchanging good and evil does not give the mirror: {witness['violation']}."

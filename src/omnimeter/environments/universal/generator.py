@@ -281,8 +281,10 @@ class UniversalLambda(Lambda):
     def _steps_are_known(self) -> bool:
         """Whether the steps of all programs are the same in all spaces."""
         given = [each for each in (self.behaviour, *self.objects) if each not in (None, "drawn")]
-        found = [self._inhabitant(str(each), self._all_actions[0], special=False) for each in given]
-        return all(each.perception not in ("adjacent", "string") for each in found)
+        results = [
+            self._inhabitant(str(each), self._all_actions[0], special=False) for each in given
+        ]
+        return all(each.perception not in ("adjacent", "string") for each in results)
 
     def _table(self, actions: int, *, special: bool | None = None) -> Table:
         """The table of spaces or, for Good and Evil or for objects, of behaviours."""
@@ -332,18 +334,18 @@ class UniversalLambda(Lambda):
 
     def _draw_objects(self, rng: np.random.Generator, actions: int) -> Objects:
         """All objects, the drawn ones by 2^-bits."""
-        found, drawn_bits = [], 0
+        results, drawn_bits = [], 0
         for given in self.objects:
             if given == "drawn":
                 behaviours = self._table(actions, special=False)
                 place = weighted_index(rng, behaviours.cumulative)
                 drawn_bits += int(behaviours.bits[place])
                 steps = int(behaviours.steps[place])
-                found.append(Inhabitant(behaviours.program(place), self.perception, steps))
+                results.append(Inhabitant(behaviours.program(place), self.perception, steps))
             else:
                 inhabitant = self._inhabitant(given, actions, special=False)
-                found.append(self._known(inhabitant, actions, special=False))
-        return Objects(actions, tuple(found), 2.0**drawn_bits)
+                results.append(self._known(inhabitant, actions, special=False))
+        return Objects(actions, tuple(results), 2.0**drawn_bits)
 
     def _pairs(self, actions: int, objects: Objects) -> Pairs:
         """All pairs of a space and a behaviour, beside these objects."""
@@ -736,17 +738,17 @@ class Pairs(NamedTuple):
     @classmethod
     def of(cls, spaces: Options, behaviours: Options, bits: int, steps: int) -> Pairs:
         """Combine all groups, beside objects of so many bits and steps."""
-        found = []
+        results = []
         for one, other in product(range(len(spaces.bits)), range(len(behaviours.bits))):
             longest = max(int(spaces.steps[one]), 2 * int(behaviours.steps[other]) + steps, 1)
             total = int(spaces.bits[one]) + 1 + int(behaviours.bits[other]) + bits
-            found.append(
+            results.append(
                 (kt_max(total, longest), spaces.count(one) * behaviours.count(other), one, other)
             )
-        found.sort()
-        complexities = np.array([each[0] for each in found])
-        weights = np.array([each[1] for each in found]) * 2.0**-complexities
-        places = np.array([each[2:] for each in found], dtype=np.int64).reshape(-1, 2)
+        results.sort()
+        complexities = np.array([each[0] for each in results])
+        weights = np.array([each[1] for each in results]) * 2.0**-complexities
+        places = np.array([each[2:] for each in results], dtype=np.int64).reshape(-1, 2)
         return cls(spaces, behaviours, complexities, np.cumsum(weights), places)
 
     def band(self, low: float, high: float) -> tuple[int, int]:

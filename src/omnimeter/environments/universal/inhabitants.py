@@ -308,7 +308,7 @@ def number_of_behaviour(room: Any, width: Any, count: Any) -> Any:
     classes, grown = 1, True
     while grown:
         # Two memories stay in one class if they do the same and lead to the same classes.
-        found = 0
+        results = 0
         for here in range(count):
             place = -1
             for other in range(here):
@@ -323,13 +323,13 @@ def number_of_behaviour(room: Any, width: Any, count: Any) -> Any:
                     place = room.renamed[other]
                     break
             if place < 0:
-                place = found
-                found += 1
+                place = results
+                results += 1
             room.renamed[here] = place
         for here in range(count):
             room.classes[here] = room.renamed[here]
-        grown = found > classes
-        classes = found
+        grown = results > classes
+        classes = results
     # Number the classes in the order in which they are reached; ``sizes`` holds one memory of each.
     for number in range(classes):
         room.renamed[number] = -1

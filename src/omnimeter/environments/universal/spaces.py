@@ -175,10 +175,10 @@ def write_space(text: str, actions: int, cells: int | None = None) -> WrittenSpa
         raise InvalidInputError(
             f"The program of the space writes {cells} cells.", f"Spaces have 2 to {MAX_CELLS} here."
         )
-    found, paths = cells_of(written, actions, cells)
-    if found < cells:
+    results, paths = cells_of(written, actions, cells)
+    if results < cells:
         raise InvalidInputError(
-            f"The program of the space writes {found} cells, not {cells}.", "Ask for fewer cells."
+            f"The program of the space writes {results} cells, not {cells}.", "Ask for fewer cells."
         )
     space = space_of_paths(paths)
     try:

@@ -136,7 +136,7 @@ def is_new(known: Any, key: Any) -> Any:
 def search_behaviours(  # noqa: D417 - the others are those of ``explore``
     progress: Any, bits: Any, shorter: Any, at: Any, bank: Any, symbols: Any, fields: Any,
     room: Any, inputs: Any, inputs_at: Any, actions: Any, special: Any, max_steps: Any,
-    known: Any, found: Any, limit: Any,
+    known: Any, results: Any, limit: Any,
 ) -> Any:  # fmt: skip
     """Go through programs until there is no further one, or ``limit`` have been tried.
 
@@ -157,7 +157,7 @@ def search_behaviours(  # noqa: D417 - the others are those of ``explore``
             continue
         key = explore(room, fields, symbols, last, inputs, inputs_at, actions, special, max_steps)
         if key and is_new(known, key):
-            write_found(found, count * width, key, room.counts[STEPS], 0, progress)
+            write_found(results, count * width, key, room.counts[STEPS], 0, progress)
             count += 1
     return count, tried
 
@@ -166,7 +166,7 @@ def search_behaviours(  # noqa: D417 - the others are those of ``explore``
 def search_spaces(
     progress: Any, bits: Any, shorter: Any, at: Any, bank: Any, symbols: Any, fields: Any,
     text: Any, memory: Any, counts: Any, paths: Any, reached: Any, lanes: Any, actions: Any,
-    max_cells: Any, known: Any, found: Any, limit: Any,
+    max_cells: Any, known: Any, results: Any, limit: Any,
 ) -> Any:  # fmt: skip
     """The same for spaces of 2 to ``max_cells`` cells; what is 0 above is the number of cells."""
     count = tried = 0
@@ -189,21 +189,21 @@ def search_spaces(
                     mixed(lanes, 0, paths[place])
                 key = key_of_lanes(lanes, 0)
                 if is_new(known, key):
-                    write_found(found, count * width, key, counts[STEPS], cells, progress)
+                    write_found(results, count * width, key, counts[STEPS], cells, progress)
                     count += 1
             cells += 1
     return count, tried
 
 
 @kernel
-def write_found(found: Any, place: Any, key: Any, steps: Any, cells: Any, progress: Any) -> None:
+def write_found(results: Any, place: Any, key: Any, steps: Any, cells: Any, progress: Any) -> None:
     """Write what was found."""
-    found[place] = key
-    found[place + 1] = steps
-    found[place + 2] = cells
-    found[place + 3] = progress.depth[0] + 1
+    results[place] = key
+    results[place + 1] = steps
+    results[place + 2] = cells
+    results[place + 3] = progress.depth[0] + 1
     for number in range(progress.depth[0] + 1):
-        found[place + 4 + number] = progress.chosen[number]
+        results[place + 4 + number] = progress.chosen[number]
 
 
 @dataclass(frozen=True)
@@ -447,11 +447,11 @@ def _search(question: Question, longest: int, known: Table | None) -> Table:
             while progress.depth[0] >= 0:
                 if 2 * (count + PART * MAX_TABLE_CELLS) > len(seen):
                     seen = _larger(seen, columns["keys"])
-                found, some = run(seen)
+                results, some = run(seen)
                 began = began or monotonic()  # without the time to compile
                 tried += some
-                count += len(found)
-                for key, steps, cells, size, *chosen in found.tolist():
+                count += len(results)
+                for key, steps, cells, size, *chosen in results.tolist():
                     rules = tuple(bank.rules[each] for each in chosen[:size])
                     code = encode(Program(question.alphabet, names, rules))
                     assert len(code) == total
@@ -506,7 +506,7 @@ def _carry_out(
     common = (progress, bank.bits, bank.shorter, bank.at, bank.fields, bank.symbols)
     fields, width = zeros(MAX_PLAIN * FIELDS), 4 + MAX_RULES
     rows = PART * (MAX_TABLE_CELLS if question.perception is None else 1)
-    found = zeros(rows * width)
+    results = zeros(rows * width)
     if question.perception is None:
         cells = MAX_TABLE_CELLS
         rest: tuple[Any, ...] = (
@@ -524,7 +524,7 @@ def _carry_out(
         entry = _entry("behaviours")
 
     def run(seen: IntArray) -> tuple[IntArray, int]:
-        count, tried = entry(*common, *rest, seen, found, PART)
-        return found[: count * width].reshape(count, width).copy(), tried
+        count, tried = entry(*common, *rest, seen, results, PART)
+        return results[: count * width].reshape(count, width).copy(), tried
 
     return run
