@@ -21,6 +21,7 @@ from omnimeter.environments.universal.machine import (
     Run,
     compiled_rules,
     rewrite,
+    used_rules,
 )
 
 PLAIN_OUTCOMES = dict(zip(("final", "none", "steps", "length"), OUTCOMES, strict=True))
@@ -142,6 +143,34 @@ def test_the_object_of_figure_3_3_stays_and_flees() -> None:
     assert said("figure-3.3-object", ": π L : ω1 S : R") == (": : ω1 S : R s", "L")
     assert said("figure-3.3-object", ": L : π ω1 S : R", "L") == (": L : r S : R", "L")
     assert said("figure-3.3-object", ": L : π ω1 S : R", "R") == (": L : l S : R", "R")
+
+
+# Rules that are applied
+
+
+def test_rules_and_symbols_that_are_never_used_are_left_out() -> None:
+    text = r"symbols X \^ Z Y1 Y10; \^a → Y10; (χ ∉ {Z, a})Y10 → X; Zb →; Y10 →· \^"
+    program = parse(text, "ab")
+    a, b = 0, 1
+    assert used_rules(program, [((3, a), ())]) == parse(
+        r"symbols \^ Y10; \^a → Y10; Y10 →· \^", "ab"
+    )
+    every = used_rules(program, [((3, a), ()), ((b, 6), ()), ((4, b), ())])
+    assert every == parse(text.replace(" Y1 ", " "), "ab")
+    assert used_rules(program, [((a,), (3, a))]) == parse("", "ab")
+
+
+@given(st.data())
+def test_without_unused_rules_the_runs_are_the_same(data: st.DataObject) -> None:
+    program = data.draw(programs() | short_programs())
+    words = st.lists(st.integers(0, len(program.alphabet) - 1), max_size=10)
+    pairs = data.draw(st.lists(st.tuples(words, words), max_size=3))
+    fewer = used_rules(program, pairs, 30)
+    assert set(fewer.symbols) <= set(program.symbols)
+    for pair in pairs:
+        before, after = Machine(program, 30).run(*pair), Machine(fewer, 30).run(*pair)
+        assert (after.steps, after.outcome) == (before.steps, before.outcome)
+        assert [fewer.symbols[s] for s in after.text] == [program.symbols[s] for s in before.text]
 
 
 # Bounds

@@ -20,8 +20,12 @@ from omnimeter.environments.universal.language import (
     STORE,
     PlainRule,
     Program,
+    Wildcard,
     expand,
+    format_rule,
     parse,
+    spelled,
+    walk,
 )
 from omnimeter.interaction.compilation import load
 from omnimeter.kernels import kernel
@@ -340,18 +344,18 @@ def used_rules(
     ]
     machine = Machine(program, max_steps)
     used = {owner[rule] for text, memory in inputs for rule, _, _ in machine.trace(text, memory)}
-    rules = tuple(rule for number, rule in enumerate(program.rules) if number in used)
-    written = (
-        str(replace(program, auxiliaries=(), rules=()))
-        if not rules
-        else str(replace(program, rules=rules))
-    )
+    rules = [rule for number, rule in enumerate(program.rules) if number in used]
+    symbols = {
+        symbol
+        for rule in rules
+        for item in walk(rule.left + rule.right)
+        for symbol in (item.excluded if isinstance(item, Wildcard) else (item,))
+    }
     kept = [
-        name
-        for name in program.auxiliaries
-        if any(name in line for line in written.split("\n")[1:])
+        spelled(name)
+        for number, name in enumerate(program.auxiliaries, len(program.alphabet))
+        if number in symbols
     ]
-    head, _, rest = written.partition("\n")
-    if head.startswith("symbols "):
-        written = f"symbols {' '.join(kept)}\n{rest}" if kept else rest
-    return parse(written, program.alphabet)
+    lines = [f"symbols {' '.join(kept)}"] if kept else []
+    lines += [format_rule(rule, program.symbols) for rule in rules]
+    return parse("\n".join(lines), program.alphabet)
