@@ -204,6 +204,19 @@ def test_draws_within_a_band_are_as_frequent_as_2_to_the_minus_complexity() -> N
         assert abs(count - expected) < 6 * np.sqrt(expected) + 5
 
 
+@pytest.mark.parametrize("objects", [["chasing"], ["fleeing", "imitating"]])
+def test_what_is_drawn_can_be_asked_for_where_complexities_are_measured(objects: list[str]) -> None:
+    cls, rng = made(objects=objects), np.random.default_rng(1)
+    low, high = cls.complexity_range()
+    drawn = [cls.complexity(cls.draw(rng)) for _ in range(20)]
+    assert low - 5 <= min(drawn)
+    assert max(drawn) <= high
+    for each in sorted(set(drawn)):
+        instance = cls.draw_between(rng, each - 0.5, each + 0.5)
+        assert instance is not None
+        assert abs(cls.complexity(instance) - each) <= 0.5
+
+
 @pytest.mark.parametrize("above", [20, 60, 150])
 def test_above_the_tables_programs_of_known_forms_are_drawn(above: float) -> None:
     cls = made()

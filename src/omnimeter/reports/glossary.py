@@ -245,7 +245,9 @@ TERMS = (
     Term(
         "Kt",
         "Levin's complexity: the length of a program plus the logarithm of the time that it "
-        "takes. Automata and torus are graded by the largest Kt of what an agent may see.",
+        "takes. Automata and torus are graded by the largest Kt of what an agent may see, series "
+        "of the C-test by that of their first twelve letters, environments of lambda-universal by "
+        "their programs.",
         "classes/automata.md",
         "anytime intelligence test, Definition 9",
         also=("kt-max",),

@@ -67,6 +67,7 @@ from omnimeter.environments.universal.spaces import (
 )
 from omnimeter.environments.universal.tables import (
     MAX_TABLE_BITS,
+    MAX_TABLE_CELLS,
     Question,
     Table,
     table,
@@ -86,8 +87,11 @@ _FIGURE_PARTS = {True: f"{FIGURE}-good-and-evil", False: f"{FIGURE}-object"}
 TRIES = 2_000
 """How many programs or environments are drawn in search of one that fits."""
 
-TRIES_IN_SPACES = 20
+TRIES_IN_SPACES = 100
 """The same where each of them has to be measured."""
+
+SAMPLE = 60
+"""How many of these are measured to see by how much complexities differ from what is expected."""
 
 CANDIDATES = 16
 """How many sets of objects are drawn of which one is chosen."""
@@ -204,7 +208,8 @@ class UniversalLambda(Lambda):
         self.max_steps, self.table_bits = max_steps, table_bits
         if space_program == FIGURE:
             space_program = EXAMPLES[f"{FIGURE}-space"].text
-        self.space_program, self.behaviour = space_program, behaviour
+        self.space_program = space_program
+        self.behaviour = None if behaviour == "drawn" else behaviour
         self.objects = list(objects or [])
         given = [each for each in (behaviour, *self.objects) if each not in (None, "drawn")]
         if actions is None and (space_program is not None or any(map(_is_program, given))):
@@ -219,6 +224,7 @@ class UniversalLambda(Lambda):
                 self._inhabitant(str(each), actions or 2, special=number == 0)
         self._tables: dict[tuple[int, bool | None], Table] = {}
         self._all_pairs: dict[tuple[int, int, int], Pairs] = {}
+        self._measurements: dict[str, tuple[int, list[Program]]] = {}
 
     # Drawing
 
@@ -228,8 +234,8 @@ class UniversalLambda(Lambda):
         instance = self.draw_between(rng, low, high)
         if instance is not None:
             return instance
-        there: list[float] = []
-        for actions in self._all_actions:
+        there = [] if self._steps_are_known else list(self._sample[0])
+        for actions in self._all_actions if self._steps_are_known else ():
             there += self._pairs(actions, self._draw_objects(rng, actions)).complexities.tolist()
         if complexity is None or not there:
             raise self._nothing()
@@ -241,9 +247,11 @@ class UniversalLambda(Lambda):
         )
 
     def _nothing(self) -> InvalidInputError:
+        advice = "Give a larger table_bits, or other numbers of cells and actions."
+        if self.cells is not None and self.cells > MAX_TABLE_CELLS:
+            advice = f"Spaces of up to {MAX_TABLE_CELLS} cells are drawn; give a space_program."
         return InvalidInputError(
-            f"No program of up to {self.table_bits} bits writes a space of the wanted size.",
-            "Give a larger table_bits, or other numbers of cells and actions.",
+            f"No program of up to {self.table_bits} bits writes a space of the wanted size.", advice
         )
 
     def draw_between(self, rng: np.random.Generator, low: float, high: float) -> Instance | None:
@@ -253,22 +261,24 @@ class UniversalLambda(Lambda):
         environments that it leaves in the band; the proportions are near the right ones then.
         """
         lowest, highest = self.complexity_range()
-        if low > highest or high < lowest:
+        shifts = [0.0]
+        if not self._steps_are_known:  # nor how many rules are used
+            shifts = rng.choice(self._shifts, TRIES_IN_SPACES).tolist()
+        elif low > highest or high < lowest:
             return None
-        least, most, tries = low, high, 1
-        if not self._steps_are_known:  # nor how many rules are used: any may come out right
-            least, most, tries = -inf, inf, TRIES_IN_SPACES
         count = CANDIDATES if "drawn" in self.objects else 1
         sets = [self._draw_objects(rng, n) for n in self._all_actions for _ in range(count)]
-        weights = [self._pairs(each.actions, each).mass(least, most) * each.weight for each in sets]
-        if not sum(weights):
-            return self._draw_above(rng, low, high)
-        for _ in range(tries):
+        for shift in shifts:
+            least, most = low - shift, high - shift
+            weights = [self._pairs(x.actions, x).mass(least, most) * x.weight for x in sets]
+            if not sum(weights):
+                continue
             objects = sets[weighted_index(rng, np.cumsum(weights))]
-            instance = self._pairs(objects.actions, objects).pick(self, rng, objects, least, most)
+            pairs = self._pairs(objects.actions, objects)
+            instance, _ = pairs.pick(self, rng, objects, least, most)
             if low <= self.complexity(instance) <= high:
                 return instance
-        return None
+        return self._draw_above(rng, low, high)
 
     @property
     def _all_actions(self) -> range:
@@ -424,7 +434,7 @@ class UniversalLambda(Lambda):
             pairs = Pairs.of(spaces, Options.of([bits], [steps]), objects.bits, objects.steps)
             if pairs.mass(low, high):
                 special = Inhabitant(program, self.perception, steps)
-                return pairs.pick(self, rng, objects, low, high, special)
+                return pairs.pick(self, rng, objects, low, high, special)[0]
         return None
 
     def instance(
@@ -466,7 +476,10 @@ class UniversalLambda(Lambda):
         bits, steps = code_length(special.program), 2 * special.steps + objects.steps
         object_bits = objects.bits
         if not self._steps_are_known:
-            steps, (good, evil, *others) = self._measured(Instance(data))
+            key = Instance(data).key
+            if key not in self._measurements:
+                self._measurements[key] = self._measured(Instance(data))
+            steps, (good, evil, *others) = self._measurements[key]
             bits = max(code_length(good), code_length(evil)) if special == shown else bits
             object_bits = bits_of_set(others)
         data["bits"] = space_bits + 1 + bits + object_bits
@@ -515,8 +528,30 @@ class UniversalLambda(Lambda):
         ]
         if not ranges:
             raise self._nothing()
-        above = ABOVE if self.behaviour is None and self._steps_are_known else 0
+        if not self._steps_are_known:
+            measured, shifts = self._sample
+            return min(measured), float(np.max(ranges)) + max(shifts)
+        above = ABOVE if self.behaviour is None else 0
         return float(np.min(ranges)), float(np.max(ranges)) + above
+
+    @property
+    def _shifts(self) -> list[float]:
+        return self._sample[1]
+
+    @cached_property
+    def _sample(self) -> tuple[list[float], list[float]]:
+        """Measured complexities, and by how much these differ from what all rules would cost."""
+        rng = np.random.default_rng(0)
+        measured, shifts = [], []
+        for number in range(SAMPLE):
+            actions = self._all_actions[number % len(self._all_actions)]
+            objects = self._draw_objects(rng, actions)
+            pairs = self._pairs(actions, objects)
+            if len(pairs.complexities):
+                instance, expected = pairs.pick(self, rng, objects, -inf, inf)
+                measured.append(self.complexity(instance))
+                shifts.append(measured[-1] - expected)
+        return measured, shifts
 
     # Environments
 
@@ -771,11 +806,14 @@ class Pairs(NamedTuple):
         low: float,
         high: float,
         special: Inhabitant | None = None,
-    ) -> Instance:
-        """Draw an environment of a band that has some."""
+    ) -> tuple[Instance, float]:
+        """Draw an environment of a band that has some; with the complexity that it has here."""
         first, end = self.band(low, high)
         before = self.cumulative[first - 1] if first else 0.0
-        place = first + weighted_index(rng, self.cumulative[first:end] - before)
-        one, other = self.places[min(place, end - 1)].tolist()
+        place = min(first + weighted_index(rng, self.cumulative[first:end] - before), end - 1)
+        one, other = self.places[place].tolist()
         space, behaviour = self.spaces.pick(rng, one), self.behaviours.pick(rng, other)
-        return environment_class.instance(space, behaviour if special is None else special, objects)
+        instance = environment_class.instance(
+            space, behaviour if special is None else special, objects
+        )
+        return instance, float(self.complexities[place])
