@@ -190,6 +190,13 @@ def test_objects_that_share_rules_are_charged_for_them_once() -> None:
     assert bits[2] - bits[1] < (bits[1] - bits[0]) / 2
 
 
+@pytest.mark.parametrize("same", ["pattern:0000", "reads nothing; →· ss", "reads moves; S →; →· s"])
+def test_no_dead_code_is_charged_whatever_a_program_perceives(same: str) -> None:
+    rng = np.random.default_rng(0)
+    drawn = [made(**RING, behaviour=each).draw(rng).data["bits"] for each in ("still", same)]
+    assert drawn[0] == drawn[1]
+
+
 def test_draws_within_a_band_are_as_frequent_as_2_to_the_minus_complexity() -> None:
     cls, rng = made(actions=3, max_cells=6), np.random.default_rng(1)
     low = cls.complexity_range()[0]

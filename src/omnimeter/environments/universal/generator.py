@@ -222,7 +222,7 @@ class UniversalLambda(Lambda):
         for number, each in enumerate((behaviour, *self.objects)):
             if each not in (None, "drawn"):
                 self._inhabitant(str(each), actions or 2, special=number == 0)
-        self._tables: dict[tuple[int, bool | None], Table] = {}
+        self._tables: dict[Question, Table] = {}
         self._all_pairs: dict[tuple[int, int, int], Pairs] = {}
         self._measurements: dict[str, tuple[int, list[Program]]] = {}
 
@@ -296,14 +296,17 @@ class UniversalLambda(Lambda):
         ]
         return all(each.perception not in ("adjacent", "string") for each in results)
 
-    def _table(self, actions: int, *, special: bool | None = None) -> Table:
+    def _table(
+        self, actions: int, *, special: bool | None = None, perception: str | None = None
+    ) -> Table:
         """The table of spaces or, for Good and Evil or for objects, of behaviours."""
-        known = self._tables.get((actions, special))
+        question = Question(actions)
+        if special is not None:
+            perception = perception or self.perception
+            question = Question(actions, perception, special, self.max_steps)
+        known = self._tables.get(question)
         if known is None:
-            question = Question(actions)
-            if special is not None:
-                question = Question(actions, self.perception, special, self.max_steps)
-            known = self._tables[actions, special] = table(question, self.table_bits)
+            known = self._tables[question] = table(question, self.table_bits)
         return known
 
     def _inhabitant(self, given: str, actions: int, *, special: bool) -> Inhabitant:
@@ -332,9 +335,7 @@ class UniversalLambda(Lambda):
             inhabitant.program, inputs, actions, special=special, max_steps=self.max_steps
         )
         known = inhabitant._replace(steps=behaviour.steps)
-        if inhabitant.perception != self.perception:
-            return known
-        behaviours = self._table(actions, special=special)
+        behaviours = self._table(actions, special=special, perception=inhabitant.perception)
         place = behaviours.places.get(behaviour.key)
         if place is None or behaviours.bits[place] >= code_length(inhabitant.program):
             return known
