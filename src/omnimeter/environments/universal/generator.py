@@ -79,6 +79,9 @@ TABLE_BITS = 25
 ABOVE = 250.0
 """How far above the environments of the tables others are drawn."""
 
+EMPTY_BITS = 2
+"""The code of the program without rules."""
+
 FIGURE = "figure-3.3"
 _FIGURE_PARTS = {True: f"{FIGURE}-good-and-evil", False: f"{FIGURE}-object"}
 """The worked environment of the thesis (3.6.6): its space, Good and Evil, and its object."""
@@ -399,6 +402,8 @@ class UniversalLambda(Lambda):
         """
         if self.behaviour is not None or not self._steps_are_known:
             return None
+        if high <= self._complexity_range[0] + self.table_bits - EMPTY_BITS:
+            return None  # the simplest space with the shortest program beyond the table is above it
         for _ in range(TRIES):
             actions = int(rng.choice(self._all_actions))
             objects = self._draw_objects(rng, actions)
@@ -515,8 +520,17 @@ class UniversalLambda(Lambda):
         ]
         if not ranges:
             raise self._nothing()
-        above = ABOVE if self.behaviour is None and self._steps_are_known else 0
-        return float(np.min(ranges)), float(np.max(ranges)) + above
+        lowest, highest = float(np.min(ranges)), float(np.max(ranges))
+        if not self._steps_are_known:  # nor how many of the given rules are used
+            given = self._draw_objects(rng, self._all_actions[0])
+            texts = [*given.inhabitants]
+            if self.behaviour is not None:
+                texts.append(self._inhabitant(self.behaviour, given.actions, special=True))
+            lowest -= sum(code_length(each.program) for each in texts) + given.bits
+            highest += (self.max_steps * (2 + len(self.objects))).bit_length()
+        elif self.behaviour is None:
+            highest += ABOVE
+        return max(lowest, 1.0), highest
 
     # Environments
 
