@@ -80,6 +80,9 @@ TABLE_BITS = 25
 ABOVE = 250.0
 """How far above the environments of the tables others are drawn."""
 
+EMPTY_BITS = 2
+"""The code of the program without rules."""
+
 FIGURE = "figure-3.3"
 _FIGURE_PARTS = {True: f"{FIGURE}-good-and-evil", False: f"{FIGURE}-object"}
 """The worked environment of the thesis (3.6.6): its space, Good and Evil, and its object."""
@@ -410,6 +413,8 @@ class UniversalLambda(Lambda):
         """
         if self.behaviour is not None or not self._steps_are_known:
             return None
+        if high <= self._complexity_range[0] + self.table_bits - EMPTY_BITS:
+            return None  # the simplest space with the shortest program beyond the table is above it
         for _ in range(TRIES):
             actions = int(rng.choice(self._all_actions))
             objects = self._draw_objects(rng, actions)
