@@ -128,7 +128,7 @@ class UniversalLambda(Lambda):
         actions: The number of actions, the one that stays included; by default drawn.
         cells: The number of cells; by default drawn.
         max_actions: The largest number of actions that is drawn.
-        max_cells: The largest number of cells that is drawn.
+        max_cells: The largest number of cells that is drawn, 16 at most: larger spaces are given.
         space_program: The Markov algorithm of the space, over ``l r u d ...``, ``+``, ``-`` and
             ``:``; needs ``actions``. By default drawn.
         behaviour: The program of Good and Evil: a Markov algorithm, ``pattern:0120``, or a name
@@ -246,7 +246,8 @@ class UniversalLambda(Lambda):
         raise InvalidInputError(
             f"No program of up to {self.table_bits} bits gives an environment of complexity "
             f"{complexity:.12g}.",
-            f"The nearest complexities that there are: {near}.",
+            f"The nearest complexities of the tables: {near}. Above them, up to "
+            f"{self.complexity_range()[1]:.4g}, give a band: the anytime tests do.",
         )
 
     def _nothing(self) -> InvalidInputError:
