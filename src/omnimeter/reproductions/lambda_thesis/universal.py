@@ -414,6 +414,14 @@ def _hardly_affected(rules: str, whole: Sample, agent: thesis.Reference) -> Stat
         f"{(whole.kinds == 0).mean():.0%} of all. Among the others the correlation is "
         f"{fmt(moving, 2)}"
     )
+    seeing = whole.moving.falls(HIGHEST.name)
+    if agent == ORACLE and not rest and shared.is_within(seeing, WEAK):
+        rest = True
+        reason += (
+            f". There it gets {fmt(whole.moving.mean(agent.name), 2)}, going where Good will be; "
+            "with the same view, going where the next reward is greatest, the correlation is "
+            f"{fmt(seeing, 2)}"
+        )
     return Statement(
         f"Section 5.4: {agent.title.lower()}, hardly affected by complexity. Here by Kt-max, under "
         f"{rules}.",
