@@ -162,7 +162,8 @@ def test_spec_survives_as_json(name: str, parameters: dict[str, Any], digest: st
     assert Spec(spec.id, {**parameters, "one_more": 1}, digest).key != spec.key
 
 
-AGENTS = [entry.id for entry in listing(Kind.AGENT)]
+AGENTS = [entry.id for entry in listing(Kind.AGENT) if entry.id != "command-v1"]
+"""Without programs, whose parameters are checked when they are read."""
 
 
 @given(st.sampled_from(AGENTS), PARAMETERS)

@@ -11,7 +11,6 @@ from omnimeter.contract.environment import (
     EnvironmentClass,
     Instance,
     Percept,
-    Symmetry,
 )
 from omnimeter.contract.errors import InvalidInputError, OmnimeterError, UnknownNameError
 from omnimeter.contract.exercise import (
@@ -39,6 +38,6 @@ __all__ = [
     "Environment", "EnvironmentClass", "EnvironmentKernels", "Exercise", "Fault", "FaultKind",
     "Graph", "Instance", "Interval", "InvalidInputError", "Lattice", "MDPDistribution", "Move",
     "Observation", "OmnimeterError", "Outcome", "Outcomes", "Overlay", "Payoff", "Percept", "Prior",
-    "Protocol", "Score", "Space", "Spec", "Symmetry", "Timeout", "TimeoutRule", "Trace",
+    "Protocol", "Score", "Space", "Spec", "Timeout", "TimeoutRule", "Trace",
     "UnknownNameError", "kernel", "single", "stream",
 ]  # fmt: skip

@@ -16,10 +16,10 @@ from omnimeter.contract import (
     Instance,
     InvalidInputError,
     Observation,
-    Symmetry,
     UnknownNameError,
 )
 from omnimeter.contract.agent import IntArray
+from omnimeter.contract.environment import Symmetry
 from omnimeter.contract.overlay import Graph, Overlay
 from omnimeter.environments.lambda_class import dynamics, patterns
 from omnimeter.environments.lambda_class.complexity import (
